@@ -25,6 +25,13 @@ CLASSES = {
 # Five very different classes: halving and many labels, a regressor, no support vectors, averaging, hints.
 ODD = ("AhpatronClassifier", "BPARegressor", "FOGDClassifier", "NBSGDRegressor", "POMDRClassifier")
 
+# Classes that read samples each in a way of their own; the others read like one of these.
+READERS = (
+    *("OKLClassifier", "OKLRegressor", "OKLDetector", "SOGPClassifier", "TVMClassifier", "FOGDClassifier"),
+    *("BPAClassifier", "NBSGDRegressor", "POMDRClassifier", "KernelOneClassSVM", "SkeGDClassifier"),
+    *("NystroemFeatures", "RandomFourierFeatures"),
+)
+
 # Parameters that choose a mode, with the values of all classes.
 MODES = {
     "maintenance": ("simple", "nearest", "projection", "removal", "approximate", "merging"),

@@ -9,59 +9,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from river_okl import AhpatronClassifier, AVPClassifier, KernelPerceptronClassifier, kernels
+from river_okl import AhpatronClassifier, AVPClassifier, kernels
 from river_okl.algorithms.ahpatron import _halve, _largest_half
 from river_okl.algorithms.support import solve_with_ridge
 from tests import streams
-
-STREAM = streams.dense("classification", n=400)
-
-
-def test_avp_in_the_limit_is_the_perceptron():
-    """ε → 1, λ = 1, U = ∞."""
-    avp, perceptron = AVPClassifier(epsilon=1.0 - 1e-12), KernelPerceptronClassifier()
-    for x, y in STREAM:
-        assert avp.decision_function_one(x) == perceptron.decision_function_one(x)
-        avp.learn_one(x, y)
-        perceptron.learn_one(x, y)
-    assert avp.n_support_vectors > 50
-
-
-def test_ahpatron_below_the_budget_is_avp():
-    avp = AVPClassifier(radius=3.0, learning_rate=0.3, epsilon=0.4)
-    ahpatron = AhpatronClassifier(budget=400, radius=3.0, learning_rate=0.3, epsilon=0.4)
-    for x, y in STREAM:
-        assert ahpatron.decision_function_one(x) == avp.decision_function_one(x)
-        avp.learn_one(x, y)
-        ahpatron.learn_one(x, y)
-
-
-def test_the_adaptive_rate_follows_the_mistakes():
-    """Corollary 2, with mistakes counted here; margin errors are not mistakes."""
-    model = AVPClassifier(kernels.RBF(0.5), radius=3.0, learning_rate="adaptive", epsilon=0.5)
-    mistakes = margin_errors = 0
-    for x, y in STREAM:
-        margin = y * model.decision_function_one(x)
-        before, norm = model.n_support_vectors, model.norm
-        model.learn_one(x, y)
-        mistakes += margin <= 0
-        if model.n_support_vectors > before:
-            margin_errors += margin > 0
-            step = 3.0 / math.sqrt(9.0 + mistakes)
-            grown = math.sqrt(norm**2 + 2 * step * margin + step**2)
-            assert model.norm == pytest.approx(min(3.0, grown), rel=1e-9)
-    assert mistakes > 30 < margin_errors
-
-
-@pytest.mark.parametrize("budget", [1, 2, 15, 16])
-def test_the_ball_and_the_budget(budget):
-    model = AhpatronClassifier(budget=budget)
-    sizes = set()
-    for x, y in STREAM:
-        model.learn_one(x, y)
-        sizes.add(model.n_support_vectors)
-        assert model.norm <= math.sqrt(budget) / 2 * (1 + 1e-12)
-    assert sizes == set(range(1, budget + 1))
 
 
 def full(budget=12, seed=1):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from river import metrics
 
-from river_okl import AhpatronClassifier, OGDClassifier
+from river_okl import OGDClassifier
 from river_okl._core.calibration import Calibration, sigmoid
 from tests.streams import CLASSIFICATION, dense
 
@@ -38,14 +38,6 @@ def test_shrinking_scores_are_followed():
             loss.update(y, {False: 1.0 - p, True: p})
         fit.update(s if y else -s)
     assert loss.get() < 0.56  # the true probabilities have 0.50, a coin 0.69
-
-
-def test_a_probability_above_a_half_is_the_prediction():
-    model = AhpatronClassifier(budget=20)
-    for x, y in dense(CLASSIFICATION):
-        p, label = model.predict_proba_one(x), model.predict_one(x)
-        assert label is None or p[label] >= 0.5 or y not in p
-        model.learn_one(x, y)
 
 
 def test_the_log_loss_uses_its_own_sigmoid():

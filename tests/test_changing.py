@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fractions
-import inspect
 import math
 import pickle
 import sys
@@ -15,17 +14,14 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl.model import CompiledModel
 from tests import streams
-from tests.discovery import CLASSES, knowledge, small, snapshot, task
+from tests.discovery import CLASSES, READERS, knowledge, small, snapshot, task
 
-EVERY = {
-    name: cls
-    for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, CompiledModel)
-}
+EVERY = {name: getattr(river_okl, name) for name in READERS}
 each = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY.items()])
-each_supervised = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
+each_supervised = pytest.mark.parametrize(
+    "cls", [pytest.param(cls, id=name) for name, cls in EVERY.items() if name in CLASSES]
+)
 
 
 class Trap:

@@ -12,8 +12,8 @@ import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_okl import BDUOLClassifier, DUOLClassifier, KernelPAClassifier, kernels
-from river_okl.algorithms.duol import _discard, _two_variable_step
+from river_okl import BDUOLClassifier, DUOLClassifier, kernels
+from river_okl.algorithms.duol import _two_variable_step
 from river_okl.algorithms.support import RIDGE, box_quadratic, solve_without
 from tests import streams
 
@@ -166,14 +166,6 @@ def test_a_coefficient_of_zero_keeps_its_label():
     assert model._f.coefficients[1] == 1.0
 
 
-def test_without_conflicts_it_is_pa_i():
-    duol, pa = DUOLClassifier(rho=1.5, C=0.4), KernelPAClassifier(C=0.4)
-    for x, y in streams.dense("classification"):
-        assert duol.decision_function_one(x) == pa.decision_function_one(x)
-        duol.learn_one(x, y)
-        pa.learn_one(x, y)
-
-
 @each_strategy
 def test_below_the_budget_bduol_is_duol(maintenance):
     bduol, duol = BDUOLClassifier(budget=200, maintenance=maintenance), DUOLClassifier()
@@ -181,56 +173,6 @@ def test_below_the_budget_bduol_is_duol(maintenance):
         assert bduol.decision_function_one(x) == pytest.approx(duol.decision_function_one(x), rel=1e-12, abs=1e-15)
         bduol.learn_one(x, y)
         duol.learn_one(x, y)
-
-
-@each_strategy
-def test_the_evicted_point_and_its_compensation(maintenance):
-    model = BDUOLClassifier(kernels.RBF(0.5), budget=9, C=0.5, maintenance=maintenance)
-    compared = 0
-    for t, (x, y) in enumerate(streams.dense("classification", n=300)):
-        model.learn_one(x, y)
-        if model.n_support_vectors < 9 or t % 5:
-            continue
-        f = pickle.loads(pickle.dumps(model._f))
-        K, alpha, births = f.gram(), f.coefficients, f.births
-        labels, gamma = np.sign(alpha), abs(alpha)
-        if (gamma == 0).any():
-            continue
-        DA = -gamma * (1 - labels * (K @ alpha)) - gamma**2 * np.diag(K) / 2
-        j = int(DA.argmax())
-        if np.sort(DA)[-2] > DA[j] - 1e-6:
-            continue
-        _discard(f, 0.5, maintenance)
-        left = dict(zip(f.births.tolist(), f.coefficients, strict=True))
-        assert births[j] not in left
-        rest = [i for i in range(9) if i != j]
-        beta = labels[rest] * ([left[births[i]] for i in rest] - alpha[rest])
-        low, high = -gamma[rest], 0.5 - gamma[rest]
-        K_rest, k_j = K[np.ix_(rest, rest)] + RIDGE * np.eye(8), K[rest, j]
-        free = alpha[j] * labels[rest] * np.linalg.solve(K_rest, k_j)
-        if maintenance == "removal":
-            expected = np.zeros(8)
-        elif maintenance == "approximate":
-            expected = np.clip(free, low, high)
-        elif maintenance == "nearest":
-            expected = np.zeros(8)
-            n = int(k_j.argmax())  # RBF: the nearest is the most similar
-            expected[n] = np.clip(alpha[j] * labels[rest][n] * k_j[n], low[n], high[n])
-        else:
-            L = np.linalg.cholesky(K_rest)
-            expected = (
-                labels[rest]
-                * scipy.optimize.lsq_linear(
-                    L.T,
-                    np.linalg.solve(L, alpha[j] * k_j),
-                    bounds=np.sort([labels[rest] * low, labels[rest] * high], axis=0),
-                    method="bvls",
-                    tol=1e-14,
-                ).x
-            )
-        np.testing.assert_allclose(beta, expected, atol=1e-7)
-        compared += 1
-    assert compared > 10
 
 
 def test_nothing_is_learned_if_eviction_removes_the_loss():

@@ -5,13 +5,11 @@ from __future__ import annotations
 import enum
 import math
 import os
-import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from river import optim
 
 from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
@@ -19,16 +17,6 @@ from tests import reference, streams
 
 GAMMA = 0.4
 RBF = kernels.RBF(gamma=GAMMA)
-
-
-def twin_of(model, cls, **options):
-    scale = math.sqrt(2.0 * GAMMA)
-    return cls(
-        reference.rbf(GAMMA),
-        n_components=model.n_components,
-        frequency=lambda name: scale * frequencies(model._f.key, name, model.n_components),
-        **options,
-    )
 
 
 # FOGD ---------------------------------------------------------------------------------------------
@@ -64,30 +52,6 @@ def test_frequencies_are_standard_normal():
     assert abs((U**4).mean() - 3.0) < 4.0 * math.sqrt(96.0 / n)
     off_diagonal = np.corrcoef(U)[np.triu_indices(200, 1)]
     assert np.abs(off_diagonal).max() < 5.5 / math.sqrt(500)  # of 19,900 pairs
-
-
-@pytest.mark.parametrize(
-    ("cls", "twin", "task", "loss"),
-    [
-        (FOGDClassifier, reference.FOGDClassifier, "classification", None),
-        (FOGDClassifier, reference.FOGDClassifier, "classification", "Log"),
-        (FOGDRegressor, reference.FOGDRegressor, "regression", None),
-        (FOGDRegressor, reference.FOGDRegressor, "regression", "Absolute"),
-    ],
-)
-@pytest.mark.parametrize("stream", ["dense", "sparse", "emerging"])
-def test_it_matches_the_reference(cls, twin, task, loss, stream):
-    ours = {"loss": getattr(optim.losses, loss)()} if loss else {}
-    theirs = {"loss": getattr(reference, loss)()} if loss else {}
-    model = cls(RBF, n_components=50, seed=3, learning_rate=0.3, **ours)
-    other = twin_of(model, twin, learning_rate=0.3, **theirs)
-    for x, y in streams.KINDS[stream](task):
-        assert model._decision(x) == pytest.approx(other.decision(x), rel=1e-9, abs=1e-12)
-        model.learn_one(x, y)
-        other.learn(x, y)
-    assert model.norm == pytest.approx(math.sqrt(other.norm2()))
-    assert model.norm > 0.1
-    assert model.support_vectors == []
 
 
 def test_the_order_of_features_does_not_matter():
@@ -175,18 +139,6 @@ def test_sine_and_cosine_near_multiples_of_half_pi():
             assert sine == pytest.approx(math.sin(u), abs=3e-16 + 2e-16 * abs(u))
 
 
-def test_a_loaded_model_continues_bit_for_bit():
-    """Its features are recomputed, and identical."""
-    model = FOGDClassifier(seed=1)
-    for t, (x, y) in enumerate(streams.emerging("classification")):
-        other = pickle.loads(pickle.dumps(model))
-        if t % 2:
-            model.predict_one(x)
-        model.learn_one(x, y)
-        other.learn_one(x, y)
-        assert (model._f.columns == other._f.columns).all()
-
-
 def test_a_checkpoint_keeps_features_of_no_seed():
     model = FOGDClassifier()
     model.learn_stream(streams.dense("classification", n=30))
@@ -213,20 +165,6 @@ def test_the_data_driven_gamma_is_used():
 def test_fogd_needs_one_gaussian(kernel):
     with pytest.raises(ValueError, match="kernel"):
         FOGDClassifier(kernel)
-
-
-@pytest.mark.parametrize("x", [{"a": math.nan}, {"a": "b"}, {"a": None}, {"a": 1e300}])
-def test_bad_samples_are_rejected_and_change_nothing(x):
-    model = FOGDClassifier(seed=1)
-    model.learn_one({"a": 1.0}, True)
-    before = (model._f.columns, model.kernel_in_use, model._t)
-    with pytest.raises((ValueError, TypeError), match="'a'"):
-        model.predict_one(x)
-    with pytest.raises((ValueError, TypeError), match="'a'"):
-        model.learn_one(x, False)
-    assert (model._f.columns == before[0]).all()
-    assert (model.kernel_in_use, model._t) == before[1:]
-    assert model.predict_one({"a": 1.0}) is True
 
 
 # NOGD ---------------------------------------------------------------------------------------------

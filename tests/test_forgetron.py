@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_okl import ForgetronClassifier, KernelPerceptronClassifier, kernels
+from river_okl import ForgetronClassifier, kernels
 from river_okl.algorithms.forgetron import SPENT, _shrinkage
 from tests import streams
 
@@ -51,23 +51,6 @@ def test_coefficients_never_grow_and_the_damage_is_bounded():
         before = now
         assert model._damage <= SPENT * model._mistakes * (1 + 1e-12)
     assert removals > 300
-
-
-def test_the_oldest_is_evicted():
-    model = ForgetronClassifier(kernels.RBF(0.5), budget=7)
-    for x, y in streams.dense("classification", n=300):
-        model.learn_one(x, y)
-        born = model._mistakes
-        assert sorted(model._f.births) == list(range(max(0, born - 7), born))
-    assert born > 30
-
-
-def test_below_the_budget_it_is_the_perceptron():
-    forgetron, perceptron = ForgetronClassifier(budget=200), KernelPerceptronClassifier()
-    for x, y in streams.dense("classification", n=200):
-        assert forgetron.decision_function_one(x) == perceptron.decision_function_one(x)
-        forgetron.learn_one(x, y)
-        perceptron.learn_one(x, y)
 
 
 def test_the_bound_holds_for_all_sample_weights():

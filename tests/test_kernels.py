@@ -179,15 +179,6 @@ def test_a_matrix_matches_its_pairs(kernel):
         compiled.evaluate(dots, squares[0][:4], squares[1])
 
 
-def test_values_of_kernels():
-    x, z = {"a": 1.0, "b": -0.5}, {"b": 2, "c": 0.25}
-    assert kernels.RBF(0.5)(x, z) == pytest.approx(math.exp(-0.5 * (1.0 + 2.5**2 + 0.25**2)))
-    assert kernels.RBF(0.5)(x, x) == 1.0
-    assert kernels.Laplacian(0.5)(x, z) == pytest.approx(math.exp(-0.5 * math.sqrt(1.0 + 2.5**2 + 0.25**2)))
-    assert kernels.Polynomial(2, gamma=0.5, coef0=3.0)(x, z) == pytest.approx((0.5 * -1.0 + 3.0) ** 2)
-    assert (2.0 * kernels.Linear() + kernels.RBF(1.0))(x, z) == pytest.approx(-2.0 + kernels.RBF(1.0)(x, z))
-
-
 @pytest.mark.parametrize(
     "kernel", [kernels.RBF(), kernels.Linear(gamma=None), kernels.RBF(1.0) * kernels.RBF()], ids=str
 )

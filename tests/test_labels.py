@@ -95,16 +95,6 @@ def test_only_labels_that_were_seen(cls):
     assert set(columns) == seen
 
 
-@each_classifier
-def test_a_rejected_sample_adds_no_label(cls):
-    model = small(cls)
-    before = snapshot(model)
-    with pytest.raises(ValueError, match="'a'"):
-        model.learn_one({"a": math.inf}, "rejected")
-    assert snapshot(model) == before
-    assert model.predict_one({}) is None
-
-
 @pytest.mark.parametrize("cls", NATIVE[:3], ids=lambda cls: cls.__name__)
 def test_reports_with_texts_for_labels(cls):
     """A phantom class, here True, would count in a macro average and could not be sorted among strings."""
@@ -166,16 +156,6 @@ def test_missing_labels_are_rejected(label):
                 with pytest.raises(ValueError, match="drop the samples that have none"):
                     learn()
                 assert snapshot(model) == before
-
-
-@each_classifier
-def test_nan_is_never_a_label(cls):
-    model = small(cls)
-    for label in (np.float32("nan"), pd.NA):
-        for _ in range(3):
-            with pytest.raises(ValueError, match="drop the samples"):
-                model.learn_one({"a": 1.0}, label)
-    assert model.predict_one({}) is None
 
 
 @pytest.mark.parametrize("label", NO_LABEL, ids=repr)

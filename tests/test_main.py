@@ -454,20 +454,6 @@ def test_save_what_was_trained(capsys, tmp_path, name):
     assert target == tuple(str(y) for _, y in stream) and {*predicted} <= {"True", "False", ""}
 
 
-def test_a_saved_model_takes_rows_with_dates_and_strings(capsys, tmp_path):
-    path = tmp_path / "a.csv"
-    rows = "".join(f"2024-01-{i % 28 + 1:02},{'xy'[i % 2]},{'no' if i % 2 else 'yes'}\n" for i in range(100))
-    path.write_text("day,c,label\n" + rows)
-    out, saved = tmp_path / "out.csv", tmp_path / "a.okl"
-    run(capsys, "--data", str(path), "--save", str(saved), "--predictions", str(out), "OKLClassifier")
-    loaded = river_okl.load(saved)
-    assert loaded.predict_one({"day": datetime.date(2024, 3, 1), "c": "x"}) == "yes"
-    with out.open() as file:
-        head, *found = csv.reader(file)
-    assert head == ["target", "OKLClassifier"] and {target for target, _ in found} == {"yes", "no"}
-    assert [target for target, _ in found][-10:] == [each for _, each in found][-10:]
-
-
 def test_warnings(capsys, tmp_path):
     path = tmp_path / "a.csv"
     rows = "".join(f"{i},user {i},{i / 7},{i % 9},2024-01-01T{i // 60:02}:{i % 60:02},{i % 2}\n" for i in range(200))

@@ -245,15 +245,6 @@ def test_counters_continue_as_for_one_stream():
     assert merged._mistakes == sum(model._mistakes for model in models) - 2 * start._mistakes
 
 
-def test_the_average_of_all_functions_is_averaged():
-    _, models, stream = shards_of(river_okl.SPAClassifier, seed=3)
-    for averaged in (True, False):
-        own = [river_okl.SPAClassifier(KERNEL, averaged=averaged, seed=3) for _ in models]
-        for i, model in enumerate(own):
-            model.learn_stream(stream[i::3])
-        close(scores(river_okl.merge(own), stream), np.mean([scores(model, stream) for model in own], axis=0))
-
-
 def test_random_features_are_averaged():
     _, models, stream = shards_of(river_okl.FOGDRegressor, seed=1)
     close(scores(river_okl.merge(models), stream), np.mean([scores(model, stream) for model in models], axis=0))
@@ -771,14 +762,6 @@ def test_unmergeable_models_state_why():
         river_okl.merge([preprocessing.FeatureHasher(seed=None) for _ in range(2)])
     with pytest.raises(TypeError, match=r"BaggingClassifier does not merge: it is neither.*TransformerUnion"):
         river_okl.merge([ensemble.BaggingClassifier(BPA(), n_models=2) for _ in range(2)])
-
-
-def test_a_start_that_has_learned_more_is_rejected():
-    start, shard = usual(), usual()
-    for x, y in words_and_gaps(50):
-        start.learn_one(x, y)
-    with pytest.raises(ValueError, match=r"start has learned 50 samples, models\[0\] 0"):
-        river_okl.merge([shard, copy.deepcopy(shard)], start=start)
 
 
 def test_the_usual_pipeline_learns_on_workers(monkeypatch):

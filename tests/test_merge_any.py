@@ -77,7 +77,7 @@ def check(model, samples):
         checkpoint.loads(checkpoint.dumps(each))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
 def test_any_shards(cls, options, name, seed):
     rng = random.Random(f"{name} {seed}")

@@ -8,87 +8,23 @@ import random
 
 import numpy as np
 import pytest
-from river import optim
 
 from river_okl import (
     BSGDClassifier,
-    BSGDRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
     NBSGDClassifier,
     NBSGDRegressor,
     kernels,
     losses,
 )
 from river_okl._core.function.expansion import Expansion
-from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
+from river_okl.algorithms.support import merge, project_on_others
 from tests import streams
 
 RBF = kernels.RBF(gamma=0.5)
-LOSSES = [  # the paper's five losses, with their kinks in y p or p - y
-    (optim.losses.Hinge(), (1.0,)),
-    (optim.losses.Log(), ()),
-    (optim.losses.Squared(), ()),
-    (optim.losses.Absolute(), (0.0,)),
-    (losses.EpsilonInsensitive(0.1), (-0.1, 0.1)),
-]
 
 
 def kappa(x, z, gamma=0.5):
     return math.exp(-gamma * sum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in {**x, **z}))
-
-
-def value(loss, y, p):
-    """The losses of the paper, y = ±1 in classification."""
-    if isinstance(loss, optim.losses.Hinge):
-        return max(0.0, 1.0 - y * p)
-    if isinstance(loss, optim.losses.Log):
-        return math.log1p(math.exp(-y * p))
-    if isinstance(loss, optim.losses.Squared):
-        return (p - y) ** 2
-    return max(0.0, abs(p - y) - getattr(loss, "eps", 0.0))
-
-
-@pytest.mark.parametrize(("loss", "kinks"), LOSSES, ids=[type(loss).__name__ for loss, _ in LOSSES])
-@pytest.mark.parametrize("family", [(BSGDClassifier, BSGDRegressor), (NBSGDClassifier, NBSGDRegressor)])
-def test_the_step_is_the_gradient_of_the_loss(loss, kinks, family):
-    """w ← (1 - 1/t) w - g/(λt) κ_t with g = ∂ℓ/∂p, by central differences away from kinks."""
-    classify = isinstance(loss, optim.losses.BinaryLoss)
-    model = family[0 if classify else 1](
-        RBF, loss=loss, l2=2.0, budget=50, **({"seed": 1} if family[0] is NBSGDClassifier else {})
-    )
-    checked = 0
-    for t, (x, y) in enumerate(streams.dense("classification" if classify else "regression", n=60), start=1):
-        p, before, n = model._f.evaluate(x), model._f.coefficients, model.n_support_vectors
-        model.learn_one(x, y)
-        at = y * p if classify else p - y
-        if any(abs(at - kink) < 1e-4 for kink in kinks) or n == 50:
-            continue
-        h = 1e-6
-        g = (value(loss, y, p + h) - value(loss, y, p - h)) / (2.0 * h)
-        after = model._f.coefficients
-        np.testing.assert_allclose(after[:n], before * (t - 1) / t, rtol=1e-12)
-        added = after[n:].sum()
-        assert added == pytest.approx(-g / (2.0 * t), rel=1e-6, abs=1e-9)
-        checked += 1
-    assert checked > 40
-
-
-@pytest.mark.parametrize("loss", [loss for loss, _ in LOSSES], ids=[type(loss).__name__ for loss, _ in LOSSES])
-def test_without_maintenance_all_three_are_equal(loss):
-    classify = isinstance(loss, optim.losses.BinaryLoss)
-    one = (KernelSGDClassifier if classify else KernelSGDRegressor)(RBF, loss=loss)
-    others = [
-        (BSGDClassifier if classify else BSGDRegressor)(RBF, loss=loss, budget=150, maintenance=m)
-        for m in ("removal", "merging")
-    ]
-    others.append((NBSGDClassifier if classify else NBSGDRegressor)(RBF, loss=loss, budget=150, seed=1))
-    for x, y in streams.dense("classification" if classify else "regression", n=150):
-        for model in others:
-            assert model._f.evaluate(x) == one._f.evaluate(x)
-        for model in (one, *others):
-            model.learn_one(x, y)
-    assert one.n_support_vectors > 30
 
 
 # Averages -----------------------------------------------------------------------------------------
@@ -190,23 +126,6 @@ def test_projection_is_the_least_squares_solution(near):
         best = sum(c * kappa(z, at) for z, c in zip(rest, expected, strict=True))
         # nearly dependent points: the inverse has a jitter of 1e-8, refined
         assert f.evaluate(at) == pytest.approx(best, rel=1e-6 if near else 1e-9, abs=1e-9)
-
-
-def test_approximate_projection_takes_the_nearest():
-    f = filled()._f
-    points, alpha = dump(f)
-    p = f.smallest()
-    order = sorted((i for i in range(len(f)) if i != p), key=lambda i: -kappa(points[i], points[p]))
-    near = [points[i] for i in order[:3]]
-    K = np.array([[kappa(x, z) for z in near] for x in near])
-    d = np.linalg.lstsq(K, np.array([kappa(points[p], z) for z in near]), rcond=None)[0]
-    project_on_nearest(f, p, 3)
-    after, beta = dump(f)
-    for z, b in zip(after, beta, strict=True):
-        i = points.index(z)
-        expected = alpha[i] + (alpha[p] * d[near.index(z)] if z in near else 0.0)
-        assert b == pytest.approx(expected, rel=1e-9)
-    assert len(after) == len(points) - 1
 
 
 def test_the_fused_point_is_optimal():

@@ -336,20 +336,6 @@ def test_without_scaling_points_equal_the_samples():
 # Difficult streams --------------------------------------------------------------------------------------------------
 
 
-def test_a_change_of_unit_mid_stream():
-    model, right = river_okl.OKLClassifier(), 0
-    stream = streams.dense(streams.CLASSIFICATION, n=6000)
-    for t, (x, y) in enumerate(stream):
-        if t >= 1000:
-            x = {name: 1e6 * v for name, v in x.items()}
-        p = model.predict_proba_one(x)
-        assert all(math.isfinite(v) for v in p.values())
-        right += t >= 5000 and model.predict_one(x) == y
-        model.learn_one(x, y)
-    assert right > 800
-    model._f._check()
-
-
 @pytest.mark.parametrize("size", [1e-12, 1e12])
 def test_targets_of_any_size(size):
     stream = streams.dense(streams.REGRESSION, n=500)

@@ -42,34 +42,6 @@ def test_explanations_include_the_hint():
         assert sum(c for _, c in model.explain_one(x)) == pytest.approx(model.decision_function_one(x))
 
 
-@pytest.mark.parametrize("budget", [3, 4, 20])
-def test_halving_keeps_the_older_half_on_the_sphere(budget):
-    model = POMDRClassifier(RBF, budget=budget, radius=1.5)
-    halved = 0
-    births = []
-    for x, y in streams.dense("classification"):
-        model.learn_one(x, y)
-        assert model.n_support_vectors < budget
-        assert model.norm <= 1.5 * (1.0 + 1e-9)
-        now = sorted(model._f.births.tolist())
-        if len(now) < len(births):
-            halved += 1
-            assert now == births[: budget // 2]
-            assert model.norm == pytest.approx(1.5)
-            assert model._sum_delta == 0.0
-        births = now
-    assert halved > (0 if budget == 20 else 2)
-
-
-def test_a_budget_of_two_keeps_the_first_support_vector():
-    model = POMDRClassifier(RBF, budget=2, radius=1.5)
-    (first, _), *samples = streams.dense("classification")
-    for x, y in [(first, 1.0), *samples]:
-        model.learn_one(x, y)
-        assert [z for z, _ in model.support_vectors] == [first]
-    assert model.norm == pytest.approx(1.5)
-
-
 def test_dependent_samples_are_projected_while_the_set_is_small():
     model = POMDRClassifier(RBF, horizon=10_000, budget=100)
     points = [{"a": float(i)} for i in range(5)]

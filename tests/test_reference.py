@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import random
 
@@ -13,28 +12,6 @@ import scipy.optimize
 from tests import reference as ref
 
 RBF = ref.rbf(0.5)
-TWINS = {
-    name: twin
-    for name, twin in vars(ref).items()
-    if inspect.isclass(twin) and name.endswith(("Classifier", "Regressor"))
-}
-RANDOM = [n for n, twin in TWINS.items() if "seed" in inspect.signature(twin).parameters]
-MAINTENANCE = {
-    "BPA": ["simple", "nearest", "projection"],
-    "BDUOL": ["removal", "projection", "approximate", "nearest"],
-    "BSGD": ["removal", "projection", "approximate", "merging"],
-    "NBSGD": ["removal", "projection", "approximate", "merging"],
-}
-GROWS = {"KernelPerceptron", "KernelPA", "SPA", "DUOL", "OGD", "OLK", "OLRU", "OSKL", "KernelSGD"}
-GROWS |= {"AVP", "Projectron", "ProjectronPlusPlus", "FOGD"}
-
-
-def task(name):
-    return "classification" if name.endswith("Classifier") else "regression"
-
-
-def family(name):
-    return name.removesuffix("Classifier").removesuffix("Regressor")
 
 
 def stream(kind="classification", n=60, seed=1):
@@ -49,60 +26,6 @@ def stream(kind="classification", n=60, seed=1):
             yield x, target + 0.1 * rng.gauss(0, 1)
 
 
-def configurations():
-    for name in TWINS:
-        options = {}
-        if name in RANDOM:
-            options["seed"] = 7
-        if family(name) not in GROWS:
-            options["budget"] = 8
-        if family(name) == "FOGD":
-            options["frequency"] = frequencies(200, 0.5)
-        for maintenance in MAINTENANCE.get(family(name), [None]):
-            extra = {} if maintenance is None else {"maintenance": maintenance}
-            yield pytest.param(name, {**options, **extra}, id=f"{name}-{maintenance}")
-    yield pytest.param("ProjectronClassifier", {"budget": 8}, id="Projectron-budget")
-    yield pytest.param("ProjectronPlusPlusClassifier", {"budget": 8}, id="Projectron++-budget")
-    for sampling in ("uniform", "magnitude"):
-        options = {"budget": 8, "sampling": sampling, "max_coef": 0.15, "seed": 3}
-        yield pytest.param("BOGDClassifier", options, id=f"BOGD-{sampling}")
-    for projection in ("exact", "approximate"):
-        options = {"budget": 8, "projection": projection, "radius": 1.0, "seed": 3}
-        yield pytest.param("OLRDClassifier", options, id=f"OLRD-{projection}")
-        yield pytest.param("OLRDRegressor", {**options, "c": 1.0}, id=f"OLRD-c-{projection}")
-    yield pytest.param("NBSGDClassifier", {"budget": 8, "beta": 5, "suffix": 0.5, "seed": 1})
-    yield pytest.param("AVPClassifier", {"radius": 2.0, "learning_rate": "adaptive"})
-    yield pytest.param("POMDRClassifier", {"budget": 8, "horizon": 60, "radius": 3.0})
-    yield pytest.param("AhpatronClassifier", {"budget": 9})
-
-
-def frequencies(n, gamma, seed=0):
-    rng = np.random.default_rng(seed)
-    draws = {}
-
-    def frequency(feature):
-        if feature not in draws:
-            draws[feature] = rng.normal(0, math.sqrt(2 * gamma), n)
-        return draws[feature]
-
-    return frequency
-
-
-def run(twin, samples):
-    for x, y in samples:
-        twin.learn(x, y)
-    return twin
-
-
-def trajectory(twin, samples):
-    """Every prediction before the sample is learned, and the final coefficients."""
-    scores = []
-    for x, y in samples:
-        scores.append(twin.decision(x))
-        twin.learn(x, y)
-    return scores, twin.support, twin.alpha
-
-
 class Scripted:
     """A random generator with given numbers."""
 
@@ -114,76 +37,6 @@ class Scripted:
 
 
 # ------------------------------------------------------------------------------- all twins
-
-
-def test_every_algorithm_has_a_reference():
-    both = ["KernelPA", "BPA", "SPA", "OGD", "OLK", "OLRU", "OLRD", "BOGD", "KernelSGD", "BSGD"]
-    both += ["NBSGD", "FOGD", "NOGD"]
-    one = ["KernelPerceptron", "RBP", "Forgetron", "Projectron", "ProjectronPlusPlus", "AVP", "SkeGD"]
-    one += ["Ahpatron", "DUOL", "BDUOL", "OSKL", "POMDR", "TVM"]
-    expected = {f + "Classifier" for f in both + one} | {f + "Regressor" for f in both}
-    assert set(TWINS) == expected
-
-
-def with_kernels():
-    """The RBF kernel for every second case, the others in turn."""
-    others = [ref.laplacian(0.7), ref.polynomial(2, 0.5), ref.linear()]
-    for i, case in enumerate(configurations()):
-        _, options = case.values
-        only_rbf = i % 2 == 0 or options.get("maintenance") == "merging"  # defined for RBF only
-        yield pytest.param(*case.values, RBF if only_rbf else others[i // 2 % 3])
-
-
-@pytest.mark.parametrize(("name", "options", "kernel"), list(with_kernels()))
-def test_runs_within_the_budget_and_stays_finite(name, options, kernel):
-    twin = TWINS[name](kernel, **options)
-    budget = options.get("budget")
-    for x, y in stream(task(name)):
-        twin.learn(x, y)
-        assert math.isfinite(twin.decision(x))
-        assert math.isfinite(twin.norm2())
-        if "c" in options:
-            assert len(twin.support) <= 1 + math.sqrt(twin.t)
-        elif budget is not None and "beta" not in options:
-            assert len(twin.support) <= budget
-        if "radius" in options and name != "POMDRClassifier":
-            assert twin.norm2() <= options["radius"] ** 2 * (1 + 1e-9)
-        if "max_coef" in options:
-            assert max(map(abs, twin.alpha), default=0) <= options["max_coef"]
-    assert twin.t == 60
-    assert len(set(twin.birth)) == len(twin.birth) == len(twin.support) == len(twin.alpha)
-    assert twin.support == [twin.points[birth] for birth in twin.birth]
-    if not name.startswith("FOGD"):
-        assert twin.norm2() > 0  # it has learned something
-
-
-@pytest.mark.parametrize(("name", "options"), list(configurations()))
-def test_exact_duplicates_are_harmless(name, options):
-    rng = random.Random(2)
-    twin = TWINS[name](RBF, **options)
-    for _ in range(50):
-        x = {i: float(rng.random() < 0.5) for i in "abc"}  # eight different samples
-        twin.learn(x, 1.0 if rng.random() < 0.2 + 0.6 * x["a"] else -1.0)
-        assert math.isfinite(twin.decision(x))
-        assert twin.norm2() < 1.01e8  # SGD: the steps are bounded by 1 / l2 = 1e4
-        if "beta" not in options and "c" not in options:
-            assert len(twin.support) <= options.get("budget", 50)
-
-
-@pytest.mark.parametrize("name", [name for name in RANDOM if family(name) != "FOGD"])
-def test_the_seed_determines_the_model(name):
-    options = {"budget": 8} if family(name) not in GROWS else {}
-    if family(name) == "NBSGD":
-        options["beta"] = 10
-    if family(name) == "OLRU":
-        options["c"] = 0.7
-    samples = list(stream(task(name)))
-
-    def scores(seed):
-        return trajectory(TWINS[name](RBF, seed=seed, **options), samples)[0]
-
-    assert scores(1) == scores(1)
-    assert scores(1) != scores(2)
 
 
 # ---------------------------------------------------------------------------------- losses

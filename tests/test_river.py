@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import ctypes
 import os
-import pickle
 import subprocess
 import sys
 import textwrap
@@ -34,7 +33,6 @@ from river import (
     optim,
     preprocessing,
     stats,
-    stream,
     utils,
 )
 
@@ -76,13 +74,6 @@ def test_regressors_behind_an_untrained_scaler(cls):
     """MinMaxScaler turns a sample into NaN before it has learned one; an untrained model does not look at it."""
     pipeline = preprocessing.MinMaxScaler() | preprocessing.TargetStandardScaler(cls())
     assert score(pipeline, TRUMP, metrics.MAE(), scaled=False) < 2.0
-
-
-def test_the_error_for_a_feature_unknown_to_min_max_scaler():
-    pipeline = preprocessing.MinMaxScaler() | river_okl.SOGPClassifier()
-    pipeline.learn_one({"a": 1.0}, True)
-    with pytest.raises(ValueError, match=r"feature 'b' is nan: .*MinMaxScaler"):
-        pipeline.predict_one({"a": 1.0, "b": 2.0})
 
 
 def with_words(samples):
@@ -136,10 +127,6 @@ def test_renaming_and_dropping_features():
 )
 def test_multiclass_wrappers(wrapper):
     assert score(wrapper(model()), SEGMENTS) > 0.78  # of 7 classes
-
-
-def test_more_than_two_labels_without_a_wrapper():
-    assert score(river_okl.KernelPAClassifier(), SEGMENTS) > 0.80
 
 
 @pytest.mark.parametrize(
@@ -360,20 +347,6 @@ def test_repr_shows_kernels_and_losses():
     assert "0.8 * RBF(gamma=None) + Linear(gamma=1.0)" in shown
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_are_independent(copied):
-    pipeline = learned()
-    before = decisions(pipeline)
-    other = copied(pipeline)
-    assert decisions(other) == before
-    for x, y in BANANAS[300:600]:
-        other.learn_one(x, y)
-    assert decisions(pipeline) == before != decisions(other)
-    for x, y in BANANAS[300:600]:
-        pipeline.learn_one(x, y)
-    assert decisions(pipeline) == decisions(other)
-
-
 def test_joblib(tmp_path):
     joblib = pytest.importorskip("joblib")
     pipeline = learned()
@@ -395,19 +368,6 @@ def test_as_a_scikit_learn_model():
     )
     wave = np.sin(2 * X[:, 0]) + X[:, 1]
     assert regressor.fit(X[:1000], wave[:1000]).score(X[1000:], wave[1000:]) > 0.8
-
-
-def test_streams_of_frames():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame([x for x, _ in BANANAS])
-    y = pandas.Series([y for _, y in BANANAS])
-    one, many = model(), model()
-    for x, label in stream.iter_frame(X, y):
-        one.learn_one(x, label)
-    for start in range(0, len(X), 500):
-        many.learn_many(X[start : start + 500], y[start : start + 500])
-    assert many.predict_many(X[:100]).tolist() == [one.predict_one(x) for x, _ in BANANAS[:100]]
-    assert many.support_vectors == one.support_vectors
 
 
 def test_a_running_statistic_beside_the_model():

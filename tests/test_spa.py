@@ -8,27 +8,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from river_okl import KernelPAClassifier, KernelPARegressor, SPAClassifier, SPARegressor, kernels
+from river_okl import SPAClassifier, SPARegressor, kernels
 from tests import streams
-from tests.discovery import decision, task
+from tests.discovery import task
 
 BOTH = pytest.mark.parametrize("cls", [SPAClassifier, SPARegressor])
-
-
-@BOTH
-def test_the_average_is_that_of_all_functions(cls):
-    """The same seed gives the same f_t with and without averaging; they are averaged here individually."""
-    averaged, last = cls(kernels.RBF(0.5), seed=3), cls(kernels.RBF(0.5), seed=3, averaged=False)
-    points = [x for x, _ in streams.dense(task(cls), n=10, seed=8)]
-    values = []  # of f_1, f_2, ... at the points
-    for x, y in streams.dense(task(cls), n=400):
-        values.append([decision(last, z) for z in points])
-        found = [decision(averaged, z) for z in points]
-        np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-10, atol=1e-13)
-        averaged.learn_one(x, y)
-        last.learn_one(x, y)
-    assert averaged.n_support_vectors == last.n_support_vectors > 20
-    assert not np.allclose(found, values[-1], rtol=0.01)
 
 
 def test_the_number_of_support_vectors_if_every_loss_is_above_alpha():
@@ -74,18 +58,6 @@ def test_the_expected_step_is_that_of_gradient_descent():
     assert max(steps) == pytest.approx(0.05 / 0.2)
     # ±5 standard errors of a mean of such draws
     assert np.mean(steps) == pytest.approx(0.05, abs=5 * 0.25 * (0.2 * 0.8 / 2000) ** 0.5)
-
-
-@pytest.mark.parametrize(("cls", "pa"), [(SPAClassifier, KernelPAClassifier), (SPARegressor, KernelPARegressor)])
-def test_with_certain_draws_it_is_pa_i(cls, pa):
-    """α = β → 0: every loss is above α, so ρ is 1, and C is η."""
-    spa = cls(kernels.RBF(0.5), alpha=1e-12, beta=1e-12, learning_rate=0.3, averaged=False, seed=1)
-    limit = pa(kernels.RBF(0.5), C=0.3)
-    for x, y in streams.dense(task(cls), n=300):
-        assert decision(spa, x) == decision(limit, x)
-        spa.learn_one(x, y)
-        limit.learn_one(x, y)
-    assert spa.n_support_vectors > 30
 
 
 def test_a_beta_below_alpha_is_rejected():

@@ -559,18 +559,6 @@ def test_it_works_in_rivers_filters(wrapper):
     assert caught and right / caught > 3 * 0.05
 
 
-def test_a_filter_before_a_classifier():
-    model = (
-        preprocessing.StandardScaler()
-        | anomaly.QuantileFilter(river_okl.KernelOneClassSVM(), q=0.95)
-        | river_okl.RBPClassifier(seed=1)
-    )
-    for x, y in streams.dense(streams.CLASSIFICATION, n=200):
-        model.predict_one(x)
-        model.learn_one(x, y)
-    assert model["RBPClassifier"].n_support_vectors > 0
-
-
 # Features -------------------------------------------------------------------------------------------------------------
 
 

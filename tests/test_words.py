@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import decimal
 import itertools
 import math
@@ -350,28 +349,6 @@ def test_words_seen_once_are_forgotten_when_too_many_others_come():
 
 
 # States ---------------------------------------------------------------------------------------------------------------
-
-
-@each_class
-def test_a_restored_model_continues_identically(cls):
-    """Pickled, saved or copied after any sample, also between the first and second occurrence of a string."""
-    data = samples(cls, 240)
-    model = small(cls, budget=40)
-    restored = dict.fromkeys(("pickle", "checkpoint", "copy"))
-    for t, (x, y) in enumerate(data):
-        if t in (4, 120):
-            restored = {
-                "pickle": pickle.loads(pickle.dumps(model)),
-                "checkpoint": checkpoint.loads(checkpoint.dumps(model)),
-                "copy": copy.deepcopy(model),
-            }
-        for each in filter(None, restored.values()):
-            each.learn_one(x, y)
-        model.learn_one(x, y)
-    for name, each in restored.items():
-        assert snapshot(each) == snapshot(model), name
-        assert each.feature_weights == model.feature_weights
-        each._f._check()
 
 
 def test_the_hash_of_a_word_is_the_same_in_every_process():

@@ -18,27 +18,8 @@ import river_okl
 from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import CheckpointError
 from tests import streams
-from tests.checkpoint.files import ROOT, assembled, each_class, each_variant, edited, learned, pieces, try_to_use
+from tests.checkpoint.files import ROOT, assembled, each_class, edited, learned, pieces, try_to_use
 from tests.discovery import EVERY_VARIANT, ODD, small, snapshot, task
-
-
-@each_variant
-@pytest.mark.parametrize("kind", ["emerging", "dense"])
-def test_a_model_round_trips(cls, options, kind, tmp_path):
-    model = learned(cls, kind=kind, **options)
-    before = snapshot(model)
-    river_okl.save(model, tmp_path / "model.okl")
-    loaded = river_okl.load(tmp_path / "model.okl")
-    assert snapshot(loaded) == before == snapshot(model)
-    assert checkpoint.dumps(loaded) == (tmp_path / "model.okl").read_bytes()
-
-
-@each_class
-def test_an_untrained_model_round_trips(cls, tmp_path):
-    river_okl.save(small(cls), tmp_path / "model.okl")
-    loaded = river_okl.load(tmp_path / "model.okl")
-    assert snapshot(loaded) == snapshot(small(cls))
-
 
 CUTS = (1, 30, 190)
 PICKLED = 30
