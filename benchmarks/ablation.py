@@ -1,9 +1,8 @@
 """What each part of the mixture is worth: ``python -m benchmarks.ablation``.
 
-`OKLClassifier` and `OKLRegressor` without one part, on the streams of `benchmarks.untuned` and the others of
-`benchmarks.long`, test-then-train.  A removed part is silent from the first sample on (``Mixture.silence``): experts
-neither predict nor learn, except single Gaussian processes and single linear models, which are computed with the
-others, so that removing one saves no time here.  Its memory is not given to other parts: the pool's points stay unused.
+`OKLClassifier` and `OKLRegressor` without one of their experts, on the streams of `benchmarks.untuned` and the others
+of `benchmarks.long`, test-then-train.  An expert is left out of the mixture's list.  Its memory is not given to others:
+the pool's points stay unused.
 
 All variants learn a stream in turns of 100 samples; µs, of `predict_proba_one` and `learn_one` or of a regression's
 `predict_one`, are the median over the turns of the difference to the full model.
@@ -23,46 +22,34 @@ from benchmarks.streams import STREAMS, Sample, load
 from benchmarks.untuned import CLIPS
 
 TURN = 100
-# Removed parts, by parts of experts' names.
+# What is left out, by the names of experts.
 OF_CLASSES = {
-    "kernel 1": "kernel=1",
-    "kernel 2": "kernel=2",
-    "kernel 3": "kernel=3",
-    "processes without forgetting": "forgetting=1,",
-    "processes with forgetting": "forgetting=0.99,",
-    "all processes": "process",
-    "pool": "pool",
-    "linear": "linear(learning_rate=0.03)",
-    "quadratic": "quadratic",
-    "logistic": "logistic",
-    "neighbours": "neighbours",
-    "forest of all features": "all features",
-    "forest of half of them": "half of the features",
-    "both forests": "forest",
-    "naive Bayes": "bayes",
-    "stack": "stack",
-    "learned feature weights": "feature weights",
-    "moves of kernels": "moves",
+    "pool": ["pool"],
+    "linear and quadratic": ["linear"],
+    "logistic": ["logistic"],
+    "neighbours": ["neighbours"],
+    "forest of all features": ["forest"],
+    "forest of half of them": ["random_forest"],
+    "both forests": ["forest", "random_forest"],
+    "naive Bayes": ["bayes"],
+    "stack": ["stack"],
 }
 OF_TARGETS = {
-    name: part
-    for name, part in OF_CLASSES.items()
-    if part not in ("pool", "quadratic", "logistic", "all features", "half of the features", "bayes", "process")
-    and not part.startswith("linear(")
-} | {
-    "linear": "linear",
-    "last target": "last target",
-    "trees on differences": "difference",
-    "correction": "correction",
+    "neighbours": ["neighbours"],
+    "forest of all features": ["forest"],
+    "last target and trees on differences": ["difference"],
 }
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
 
 
-def without(classes: int, part: str | None) -> Any:
-    model = river_okl.OKLClassifier() if classes else river_okl.OKLRegressor()
-    if part:
-        model._f.silence(part)
+def without(classes: int, names: Sequence[str]) -> Any:
+    """The model whose mixture lacks these experts."""
+    model: Any = river_okl.OKLClassifier() if classes else river_okl.OKLRegressor()
+    kind, terms, budget, dictionary, scale, pending, *each = model._f.__reduce__()[1]
+    model._f = kind(
+        terms, *each, budget=budget, dictionary=dictionary, scale=scale, pending=pending, without=tuple(names)
+    )
     return model
 
 
@@ -92,7 +79,7 @@ def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float,
     samples = load(stream, True) if stream in STREAMS else long.load(stream)
     turn = turn_of_classes if classes else turn_of_targets
     names = OF_CLASSES if classes else OF_TARGETS
-    models = {"": without(classes, None)} | {name: without(classes, names[name]) for name in parts}
+    models = {"": without(classes, [])} | {name: without(classes, names[name]) for name in parts}
     sums = {name: [0.0, 0.0] for name in models}
     times: dict[str, list[float]] = {name: [] for name in models}
     for start in range(0, len(samples), TURN):

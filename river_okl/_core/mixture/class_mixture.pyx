@@ -54,11 +54,13 @@ cdef class ClassMixture(Mixture):
     each
         Points for each class: ``budget`` is twice as many and grows with the third class; 0: one budget for all.  The
         dictionary does not grow.
+    without
+        Names of experts that are left out, for ``benchmarks.ablation``.
     """
 
     def __init__(
         self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending,
-        bint scale=True
+        bint scale=True, tuple without=()
     ):
         cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside)
         Mixture.__init__(
@@ -76,10 +78,11 @@ cdef class ClassMixture(Mixture):
         self.forests = tuple([Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)])
         self.bayes = Bayes(self.scaler)
         others = self.processes, self.pool, self.linear, self.logistic, self.neighbours, *self.forests, self.bayes
+        others = tuple([expert for expert in others if expert.name not in without])
         self.stack = Stack(others)
-        self.experts = *others, self.stack
+        self.experts = *others, *([self.stack] if "stack" not in without else [])
         self.contain_experts()
-        self.holders = (self.pool, self.processes, self.neighbours)
+        self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
         self.reserve_predictions(2)
         self.stack.weight = self.weight
         self.number_predictions()
@@ -89,7 +92,8 @@ cdef class ClassMixture(Mixture):
         self.forget_then()
         self.per_prediction.n = self.rows
         for forest in self.forests:
-            self.log_weight[(<Forest> forest).first] = -newcomer
+            if forest in others:
+                self.log_weight[(<Forest> forest).first] = -newcomer
         self.update_weights()
 
     def __reduce__(self):
@@ -145,15 +149,15 @@ cdef class ClassMixture(Mixture):
             self.number_predictions()
         else:  # naive Bayes begins to predict, and the stack restarts
             largest = self.log_weight[0]
-            for e in range(1, self.stack.first):
+            for e in range(1, self.per_prediction.n - (self.stack in self.experts)):
                 largest = fmax(largest, self.log_weight[e])
             self.number_predictions()
             self.pending.begin(self.n_said)
             self.forget_then()
             self.per_prediction.n = self.rows
-            self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
-            if self.silenced:
-                self.silence(*self.silenced)
+            for expert in (self.bayes, self.stack):
+                if expert in self.experts:
+                    self.log_weight[(<Expert> expert).first] = largest - newcomer
         self.update_weights()
         return 0
 

@@ -16,11 +16,11 @@ cdef class Combiner(Expert):
     cdef Neighbours neighbours
     cdef Ridge linear
     cdef Ridge stack
-    cdef Py_ssize_t n_others            # predictions between those of the processes and its own, the neighbours' first
+    cdef tuple others                   # experts behind the processes that the stack asks, too, the neighbours first
+    cdef Py_ssize_t n_others            # their predictions
     cdef double *log_weight             # [ESTIMATES] the processes', the linear one's, the stack's
     cdef double *weight
     cdef double *residual               # running squared residuals
-    cdef bint silent[ESTIMATES]         # for benchmarks.ablation: estimates without weight
 
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept

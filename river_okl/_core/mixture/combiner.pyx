@@ -38,6 +38,7 @@ cdef class Combiner(Expert):
         self.scaler = scaler
         self.processes = processes
         self.neighbours = neighbours
+        self.others = others
         self.n_others = sum([expert.rows for expert in others])
         self.linear = self.contain("linear", Ridge(LINEAR_INPUTS, *LINEAR))
         self.stack = self.contain("stack", Ridge(PROCESSES + 2 + self.n_others, *STACK))
@@ -116,8 +117,6 @@ cdef class Combiner(Expert):
                 fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
             self.residual[i] = fmax(self.residual[i], least_residual)
-            if self.silent[i]:
-                self.log_weight[i] = -1e6
         if y.late:
             self.fill(y.said, estimates[1])
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
@@ -132,7 +131,8 @@ cdef class Combiner(Expert):
         for i in range(PROCESSES):
             self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
         self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
-        self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target)) if self.neighbours.most else 0.0
+        if self.neighbours.most and self.neighbours in self.others:
+            self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target))
         self.stack.ask(PROCESSES + 2 + self.n_others)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
         return False
@@ -160,10 +160,6 @@ cdef class Combiner(Expert):
 
     def names(self):
         return ["linear", "stack"]
-
-    def silence(self, parts):
-        """For ``benchmarks.ablation``: these estimates have no weight from now on."""
-        self.silent[1], self.silent[2] = "linear" in parts, "stack" in parts
 
     def merged(self, merging):
         """Both regressions by their precision; the stack restarts."""

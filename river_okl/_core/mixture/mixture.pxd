@@ -41,9 +41,6 @@ cdef class Mixture(Reader):
     cdef int64_t early                      # before this many samples only bandwidths are updated, ...
     cdef int64_t growth                     # ... then everything is, whenever the stream has grown by 1 / growth
 
-    # for benchmarks.ablation alone; never pickled
-    cdef readonly tuple silenced            # parts of names
-    cdef bint *silent                       # [rows] predictions that are uniform and have no weight
     # scratch: what was said of the last sample; never pickled
     cdef bint asked                         # whether it was predicted, and not learned since
     cdef uint64_t key                       # a hash of its key; 0: it has none
@@ -68,11 +65,8 @@ cdef class Mixture(Reader):
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
-    cdef void weigh(self, double *log_weight, double *weight) noexcept
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
     cdef void begin_then(self) noexcept
-    cdef bint skips(self, Expert expert) noexcept
-    cdef void hide(self, Expert expert) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
     cdef int drop_unheld(self, Py_ssize_t i) except -1
     # Room

@@ -62,7 +62,6 @@ cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the 
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double newcomer = NEWCOMER
 cdef int64_t LONGEST = 2000
-cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
 cdef double DISCOUNT = 0.99             # of log-weights
 
 cdef enum:
@@ -99,7 +98,6 @@ cdef class Mixture(Reader):
         bint scale=True, bint single=False
     ):
         Reader.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
-        self.silenced = ()
         self.terms = terms
         self.pending = Pending(pending, 0)
         self.per_prediction = Axis("prediction")
@@ -126,8 +124,6 @@ cdef class Mixture(Reader):
         self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes))
         self.release(self.said)
         self.said = NULL
-        if self.silent == NULL:
-            self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
         self.grow(self.per_prediction, rows)
         self.fresh = False
         return 0
@@ -176,10 +172,7 @@ cdef class Mixture(Reader):
         """All predictions, one expert after the other: a later one may use those of the earlier."""
         for expert in self.experts:
             if (<Expert> expert).rows:
-                if not self.skips(expert):
-                    (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
-                if self.silenced:
-                    self.hide(expert)
+                (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
         return 0
 
     def check_sample(self, sample):
@@ -363,20 +356,13 @@ cdef class Mixture(Reader):
         """The weights of the predictions, and of the processes among themselves."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
-        self.weigh(self.log_weight, self.weight)
+        weights_of_logs(self.log_weight, self.per_prediction.n, self.weight)
         if self.then_is_known:
-            self.weigh(self.log_then, self.then)
+            weights_of_logs(self.log_then, self.per_prediction.n, self.then)
         for e in range(PROCESSES):
             total += self.weight[e]
         for e in range(PROCESSES):
             self.among[e] = self.weight[e] / total
-
-    cdef void weigh(self, double *log_weight, double *weight) noexcept:
-        cdef Py_ssize_t e
-        if self.silenced:
-            for e in range(self.per_prediction.n):
-                log_weight[e] = NO_WEIGHT if self.silent[e] else log_weight[e]
-        weights_of_logs(log_weight, self.per_prediction.n, weight)
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
@@ -394,7 +380,7 @@ cdef class Mixture(Reader):
         cdef bint joining = False
         self.slopes.learn(x, y)
         for expert in self.experts:
-            (<Expert> expert).joins = not self.skips(expert) and (<Expert> expert).learn(x, y)
+            (<Expert> expert).joins = (<Expert> expert).learn(x, y)
         for expert in self.holders:
             if (<Expert> expert).joins and (<Expert> expert).is_full():
                 evicted = (<Expert> expert).evict(self.among)
@@ -438,21 +424,13 @@ cdef class Mixture(Reader):
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
             self.updates += 1
-            for i in range(KERNELS):
-                if self.silent[i * POSTERIORS] and self.silent[i * POSTERIORS + 1]:  # then another one is to move
-                    self.share[i] = 0.9 * max([self.share[0], self.share[1], self.share[2]])
-            if (
-                self.updates > 1
-                and "moves" not in self.silenced
-                and self.processes.move(self.share, &to, &of)
-            ):
+            if self.updates > 1 and self.processes.move(self.share, &to, &of):
                 for i in range(POSTERIORS):
                     self.moved(to * POSTERIORS + i, of * POSTERIORS + i)
                 self.update_weights()
             for i in range(KERNELS):
                 self.share[i] = 0.0
-            if "feature weights" not in self.silenced:
-                self.distances.learn()
+            self.distances.learn()
         for expert in self.experts:
             (<Expert> expert).tune()
         self.distances.square_points()
@@ -537,38 +515,6 @@ cdef class Mixture(Reader):
     def norm2(self):
         """‖E f‖² of the processes, over all columns, averaged by their weights."""
         return self.processes.norm2(self.weight)
-
-    # Leaving a part out, for ``benchmarks.ablation`` ------------------------------------------------------------------
-
-    def silence(self, *parts):
-        """Predictions with one of these in their name are uniform from now on, and without weight.
-
-        "moves" keeps the kernels as they are, "feature weights" all features alike.
-        """
-        cdef Py_ssize_t e
-        self.silenced = parts
-        names = [name for expert in self.experts if expert.rows for name in expert.names()]
-        for e, name in enumerate(names):
-            self.silent[e] = any([part in name for part in parts])
-        self.fresh = False
-        self.update_weights()
-
-    cdef bint skips(self, Expert expert) noexcept:
-        """Whether all of its predictions are silent and nobody else needs what it does: then it costs no time."""
-        cdef Py_ssize_t e
-        if not self.silenced or expert.rows == 0 or expert is self.processes or expert is self.neighbours:
-            return False
-        for e in range(expert.first, expert.first + expert.rows):
-            if not self.silent[e]:
-                return False
-        return True
-
-    cdef void hide(self, Expert expert) noexcept:
-        """Its silent predictions become uniform."""
-        cdef Py_ssize_t e, o
-        for e in range(expert.first, expert.first + expert.rows):
-            for o in range(self.n_classes if self.silent[e] else 0):
-                self.p[e * self.n_classes + o] = 1.0 / self.n_classes if self.n_classes > 1 else 0.0
 
     # What must hold, and what is saved --------------------------------------------------------------------------------
 

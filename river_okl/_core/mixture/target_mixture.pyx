@@ -81,7 +81,10 @@ cdef class TargetMixture(Mixture):
     # scratch: the predictions of the last sample, and what this judgement makes of them
     cdef double *q
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True):
+    def __init__(
+        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
+        tuple without=()
+    ):
         Mixture.__init__(
             self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, pending=pending,
             scale=scale
@@ -94,19 +97,22 @@ cdef class TargetMixture(Mixture):
         self.difference = Difference(
             TREES_OF_DIFFERENCES, regression=True, bytes=TREES_OF_DIFFERENCES * BYTES_OF_A_TREE, seed=2
         )
-        others = self.neighbours, self.forest
+        others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
         self.combiner = Combiner(self.scaler, self.processes, self.neighbours, others)
         self.then_combiner = Combiner(self.scaler, self.processes, self.neighbours, others, "then_combiner")
-        self.experts = self.processes, *others, self.difference, self.combiner
+        in_time = () if "difference" in without else (self.difference,)
+        self.experts = self.processes, *others, *in_time, self.combiner
         self.number_predictions()
-        voters = self.difference.first, self.forest.first, self.difference.first + 1
+        voters = (self.forest.first,) if self.forest in others else ()
+        if in_time:
+            voters = self.difference.first, *voters, self.difference.first + 1
         self.vote = Vote(self.rows, voters)
         self.then_vote = Vote(self.rows, voters, "then_vote")
         self.then_combiner.rows = self.then_vote.rows = 0
         self.intervals = Intervals()
         self.experts += self.vote, self.intervals, self.then_combiner, self.then_vote
         self.contain_experts()
-        self.holders = (self.processes, self.neighbours)
+        self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
         self.number_predictions()
         self.then_combiner.first = self.combiner.first
         self.reserve_predictions(1)
@@ -337,17 +343,6 @@ cdef class TargetMixture(Mixture):
         weights = [vote.weight[0] * combiner.weight[0] * weight[e] for e in range(PROCESSES)]
         weights += [vote.weight[0] * combiner.weight[1], vote.weight[0] * combiner.weight[2]]
         return weights + [vote.weight[e] for e in range(1, vote.voters)]
-
-    def silence(self, *parts):
-        """The combiner's linear regression and its stack can be silent, too."""
-        cdef Py_ssize_t e
-        self.combiner.silence(parts)
-        self.then_combiner.silence(parts)
-        Mixture.silence(self, *parts)
-        for e in range(self.rows):
-            self.vote.silent[e] = self.then_vote.silent[e] = self.silent[e]
-        self.vote.weigh()
-        self.then_vote.weigh()
 
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, 1))

@@ -12,7 +12,6 @@ cdef class Vote(Expert):
     cdef double *loss                   # [voters] discounted sums of absolute errors
     cdef double *weight                 # [voters]
     cdef int64_t *row                   # [voters] of what they say among the mixture's numbers
-    cdef bint *silent                   # [n + 1] for benchmarks.ablation
 
     cdef void fill(self, const double *said) noexcept
     cdef void correct(self, double *said) noexcept

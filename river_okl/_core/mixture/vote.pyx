@@ -48,7 +48,6 @@ cdef class Vote(Expert):
         self.declare(<size_t> &self.loss, "losses", (self.voters,), low=0.0, high=LARGEST_LOSS, merge="mean", power=1)
         self.derive(<size_t> &self.weight, (self.voters,))
         self.scratch(<size_t> &self.row, (self.voters,), dtype="i8")
-        self.scratch(<size_t> &self.silent, (n + 1,), dtype="i4")
         for i, row in enumerate((n + 1, n, *rows)):
             self.row[i] = row
         self.weigh()
@@ -65,9 +64,7 @@ cdef class Vote(Expert):
         """The inputs of the correction."""
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.regression.inputs[i] = 0.0 if self.silent[i] else fmin(
-                fmax((said[i] - said[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST
-            )
+            self.regression.inputs[i] = fmin(fmax((said[i] - said[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
         self.regression.ask(self.n)
 
     cdef void correct(self, double *said) noexcept:
@@ -105,12 +102,9 @@ cdef class Vote(Expert):
         cdef Py_ssize_t i
         cdef double least = self.loss[0], total = 0.0
         for i in range(1, self.voters):
-            if not self.silent[self.row[i]]:
-                least = fmin(least, self.loss[i])
+            least = fmin(least, self.loss[i])
         for i in range(self.voters):
-            self.weight[i] = exp(-SHARPNESS * (self.loss[i] / fmax(least, 1e-300) - 1.0)) if (
-                i == 0 or not self.silent[self.row[i]]
-            ) else 0.0
+            self.weight[i] = exp(-SHARPNESS * (self.loss[i] / fmax(least, 1e-300) - 1.0))
             total += self.weight[i]
         for i in range(self.voters):
             self.weight[i] /= total
