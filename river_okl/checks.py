@@ -32,6 +32,18 @@ def kind_of(thing: object) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
+def require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
+
+
+def is_name(value: Any) -> bool:
+    """Whether this can be a feature name or a label."""
+    if type(value) is tuple:
+        return all(map(is_name, value))
+    return type(value) in (str, int, bool) or (isinstance(value, float | np.generic) and bool(value == value))
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

@@ -581,6 +581,12 @@ def test_an_unrelated_start_is_rejected(name, around):
 BPA = river_okl.BPAClassifier
 
 
+def test_a_subclass_of_a_union_is_not_merged_into_a_union():
+    product = compose.TransformerProduct(compose.Select("a"), compose.Select("a"))
+    with pytest.raises(TypeError, match="TransformerProduct does not merge"):
+        river_okl.merge([product | river_okl.KernelPAClassifier(), product.clone() | river_okl.KernelPAClassifier()])
+
+
 @pytest.mark.parametrize(
     ("models", "options", "error", "text"),
     [

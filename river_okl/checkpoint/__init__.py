@@ -3,7 +3,7 @@
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
     models.py     objects of river_okl: their parameters, and their state by name
-    wrappers.py   River's transformers, wrappers, drift detectors and metrics, one by one
+    rows.py       objects of River: its transformers, wrappers, drift detectors and metrics have a row each in wrappers/
 
 ``load`` creates objects of known classes only, by calling them with the parameters in the file, which they check like
 a user's; no other name in the file is looked up.  Then each object restores its state, after checking types, shapes,
@@ -18,7 +18,7 @@ from typing import IO, Any
 from river import base
 
 from river_okl._core.store.sample import shown
-from river_okl.checkpoint import models, wrappers
+from river_okl.checkpoint import models, rows
 from river_okl.checkpoint.file import (
     VERSION,
     CheckpointError,
@@ -31,8 +31,9 @@ from river_okl.checkpoint.file import (
     write_all,
     write_file,
 )
-from river_okl.checkpoint.values import Reader, Writer, require
-from river_okl.checks import kind_of
+from river_okl.checkpoint.values import Reader, Writer
+from river_okl.checks import kind_of, require
+from river_okl.wrappers import ROWS
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
@@ -177,18 +178,18 @@ def loads(data: bytes) -> Any:
 
 def _can_be_saved(thing: Any) -> bool:
     """Whether it is a model, another object of a known class, or a bundle; what is in a bundle is looked at later."""
-    return type(thing) in (dict, list, tuple, *models.model_classes().values(), *wrappers.SPECS)
+    return type(thing) in (dict, list, tuple, *models.model_classes().values(), *ROWS)
 
 
 def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
     """An object by its class, parameters and state."""
     kind = type(value)
-    if isinstance(value, base.Estimator) or kind in wrappers.SPECS:
+    if isinstance(value, base.Estimator) or kind in ROWS:
         if id(value) in write.met:
             raise CheckpointError(f"{where} holds {shown(value)} that is in the model twice; use pickle for it")
         write.met.add(id(value))
-    if kind in wrappers.SPECS:
-        return wrappers.described(value, where, write)
+    if kind in ROWS:
+        return rows.described(value, where, write)
     if kind in models.class_names():
         return models.described(value, where, write)
     raise CheckpointError(_rejection(where, value))
@@ -196,15 +197,15 @@ def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
 
 def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
     """The object that ``_described`` has described."""
-    if name in wrappers.CLASSES:
-        return wrappers.made(wrappers.CLASSES[name], content, read)
+    if name in rows.CLASSES:
+        return rows.made(rows.CLASSES[name], content, read)
     if name in models.classes():
         return models.made(models.classes()[name], content, read)
     raise CheckpointError(f"it uses {name!r:.100}, neither a class of this river_okl nor a supported one of river")
 
 
 def _rejection(where: str, value: Any) -> str:
-    known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
+    known = ", ".join(sorted(cls.__name__ for cls in ROWS))
     return (
         f"{where} is {shown(value)}, {kind_of(value)}: use pickle for this model, as a checkpoint holds the "
         f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, plain values, dicts, "

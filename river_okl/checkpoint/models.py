@@ -30,8 +30,8 @@ import river_okl
 from river_okl import algorithms, kernels, losses
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.checkpoint.values import Part, Reader, Writer, require
-from river_okl.checks import PerClass
+from river_okl.checkpoint.values import Part, Reader, Writer
+from river_okl.checks import PerClass, require
 
 
 def document(model: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.store.sample import shown
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.checks import kind_of
+from river_okl.checks import is_name, kind_of, require
 
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
@@ -31,18 +31,6 @@ SCALAR_KINDS = "biufU"
 # Limits of allocation, per byte of the file and at least: rows of features hold zeros that the file leaves out.
 ALLOCATED_PER_BYTE = 64
 ALLOCATED_AT_LEAST = 2**26
-
-
-def is_name(value: Any) -> bool:
-    """Whether this can be a feature name or a label."""
-    if type(value) is tuple:
-        return all(map(is_name, value))
-    return type(value) in (str, int, bool) or (isinstance(value, float | np.generic) and bool(value == value))
-
-
-def require(condition: bool, what: str) -> None:
-    if not condition:
-        raise ValueError(what)
 
 
 class Writer:

@@ -7,7 +7,8 @@
     mixture.py      all experts of ``OKLClassifier`` and ``OKLRegressor``
     detector.py     ``OKLDetector``: points and scores of all streams
     spaces.py       kernels between points of several models
-    wrappers.py     River's pipelines and scalers around them
+
+River's pipelines and transformers around them have their rules in wrappers/.
 
 Merging does not change the models: the result is a new one.
 """
@@ -17,8 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.merging import detector, expansions, gaussian, mixture, wrappers
-from river_okl.merging.shards import Shards, gathered
+from river_okl.merging import detector, expansions, gaussian, mixture
+from river_okl.merging.shards import Shards, checked, gathered
+from river_okl.model import CompiledModel
+from river_okl.wrappers import ROWS
 
 __all__ = ["merge"]
 
@@ -93,7 +96,16 @@ RULES: tuple[tuple[Any, Any], ...] = (
 
 
 def _merged(shards: Shards) -> Any:
+    cls = type(shards.models[0])
     for kind, rule in RULES:
-        if issubclass(type(shards.models[0]), kind):  # River's pipelines pass for instances of their last step
+        if issubclass(cls, kind):  # River's pipelines pass for instances of their last step
             return rule.merged(shards)
-    return wrappers.merged(shards, _merged)
+    row = ROWS.get(cls)
+    if row and row.merge:
+        return row.merge(shards, lambda parts: _merged(checked(parts)))
+    if issubclass(cls, CompiledModel):
+        raise TypeError(f"{cls.__name__} does not merge: only classifiers and regressors of river_okl do")
+    known = ", ".join(each.__name__ for each, row in ROWS.items() if row.merge)
+    raise TypeError(
+        f"{cls.__name__} does not merge: it is neither a classifier or regressor of river_okl nor one of River's {known}"
+    )

@@ -55,10 +55,10 @@ class Shards:
         return found
 
     def total(self, of: Callable[[Any], Any]) -> Any:
-        """The total of a count along the stream: that of the start plus what each has added."""
+        """The total of a count, or of several, along the stream: that of the start plus what each has added."""
         first = of(self.start)
         sum_ = first + sum(e * (of(model) - first) for e, model in zip(self.evidence, self.models, strict=True))
-        return round(sum_) if isinstance(first, int) else float(sum_)
+        return round(sum_) if isinstance(first, int) else sum_.tolist()
 
     def mean(self, of: Callable[[Any], Any]) -> Any:
         """The average of a number or an array."""
@@ -133,6 +133,15 @@ def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int
     if start is not None:
         check_same(first, start, "models[0]", "start")
     return aligned(Shards(found, first.clone() if start is None else start, _checked(weights, len(found)), budget))
+
+
+def checked(parts: Shards) -> Shards:
+    """A part of each, aligned: they must be the same, too."""
+    first = parts.models[0]
+    for i, part in enumerate(parts.models[1:], start=1):
+        check_same(first, part, "models[0]", f"models[{i}]")
+    check_same(first, parts.start, "models[0]", "start")
+    return aligned(parts)
 
 
 def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:

@@ -15,11 +15,12 @@ from river import drift, metrics, preprocessing
 
 import river_okl
 from river_okl import checkpoint
-from river_okl.checkpoint import CheckpointError, wrappers
+from river_okl.checkpoint import CheckpointError
+from river_okl.wrappers import ROWS, models
 from tests.checkpoint.files import assembled, little_memory, pieces, rbp
 from tests.discovery import snapshot
 
-METRICS = [cls for cls in wrappers.SPECS if issubclass(cls, metrics.base.Metric)]
+METRICS = [cls for cls in ROWS if issubclass(cls, metrics.base.Metric)]
 
 
 def updated(metric, n=100, seed=1):
@@ -132,7 +133,7 @@ def test_altered_detectors_are_rejected_or_work():
 def test_an_adwin_with_other_bytes_is_not_saved(monkeypatch):
     """Should a version of River store more, or other things."""
     for head in ("<diQdd4d5iQ", "<diQdd3d4iQ"):
-        monkeypatch.setattr(wrappers, "ADWIN_HEAD", struct.Struct(head))
+        monkeypatch.setattr(models, "ADWIN_HEAD", struct.Struct(head))
         with pytest.raises((CheckpointError, struct.error), match=r"the ADWIN of this version of River"):
             checkpoint.dumps(drift.ADWIN())
 

@@ -127,6 +127,15 @@ def test_mini_batch_wrappers_round_trip(tmp_path):
     assert loaded.predict_many(X).name == "label"
 
 
+def test_one_against_the_rest_behind_a_scaler():
+    """A pipeline passes for an instance of its last step, whose labels it does not have."""
+    model = multiclass.OneVsRestClassifier(preprocessing.StandardScaler() | rbp())
+    for i in range(30):
+        model.learn_one({"a": float(i % 3)}, "abc"[i % 3])
+    loaded = checkpoint.loads(checkpoint.dumps(model))
+    assert loaded.predict_proba_one({"a": 1.0}) == model.predict_proba_one({"a": 1.0})
+
+
 def test_unknown_attributes_of_wrappers_are_rejected(tmp_path):
     scaler = preprocessing.StandardScaler()
     scaler.note = "mine"

@@ -1,0 +1,117 @@
+"""What a row is, and the kinds of values, checked by type and range: River's constructors check little."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from river_okl._core.store.sample import shown
+from river_okl.checks import is_name, kind_of, require
+
+if TYPE_CHECKING:
+    from river_okl.merging.shards import Shards
+
+
+class Kind(NamedTuple):
+    """``into`` checks a value of a file and converts it to the attribute's, ``out`` is the inverse: or ValueError."""
+
+    into: Callable[[Any], Any]
+    out: Callable[[Any], Any] = lambda value: value
+
+
+Merge = Callable[["Shards"], Any]  # merges a part of all of them
+
+
+class Row(NamedTuple):
+    """What a checkpoint contains of an object of River, and how several merge."""
+
+    parameters: dict[str, Kind]
+    state: dict[str, Kind]
+    derived: tuple[str, ...] = ()  # attributes that the object makes from the others
+    check: Callable[[Any], None] = lambda thing: None  # whether its parts are consistent
+    absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
+    clones: bool = False  # the constructor clones its ``model``
+    arguments: Callable[[dict[str, Any]], Iterable[Any]] | None = None  # if they are positional
+    read: dict[str, Callable[[Any], Any]] = {}  # how to, where the attribute is not the value
+    merge: Callable[[Shards, Merge], Any] | None = None  # None: they do not
+
+
+def such(test: Callable[[Any], bool], what: str) -> Kind:
+    """Values that pass a test."""
+
+    def into(value: Any) -> Any:
+        require(test(value), f"{shown(value)} as {what}")
+        return value
+
+    return Kind(into)
+
+
+def number(low: float = -math.inf, high: float = math.inf, infinite: bool = False) -> Kind:
+    def test(value: Any) -> bool:
+        real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        return bool(real and low <= value <= high and (infinite or math.isfinite(value)))
+
+    return such(test, "a number")
+
+
+def whole(low: int = 0, high: int = 2**62) -> Kind:
+    def test(value: Any) -> bool:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(low <= value <= high)
+
+    return such(test, "an integer")
+
+
+def of_type(*types: type) -> Kind:
+    return such(lambda value: type(value) in types, f"a {types[0].__name__}")
+
+
+def only(one: Any) -> Kind:
+    return such(lambda value: type(value) is type(one) and value == one, f"what can only be {one!r}")
+
+
+def maybe(kind: Kind) -> Kind:
+    return Kind(
+        lambda value: None if value is None else kind.into(value),
+        lambda value: None if value is None else kind.out(value),
+    )
+
+
+def dict_of(kind: Kind) -> Kind:
+    def into(values: Any) -> Any:
+        require(type(values) is dict and all(map(is_name, values)), f"a {type(values).__name__} as a dict of names")
+        return {key: kind.into(value) for key, value in values.items()}
+
+    return Kind(into, lambda values: {key: kind.out(value) for key, value in values.items()})
+
+
+def list_of(kind: Kind) -> Kind:
+    def into(values: Any) -> Any:
+        require(type(values) is list, f"a {type(values).__name__} as a list")
+        return [kind.into(value) for value in values]
+
+    return Kind(into, lambda values: [kind.out(value) for value in values])
+
+
+def object_of(make: Callable[..., Any], *arguments: Any, **attributes: Kind) -> Kind:
+    """A small object with just these attributes; what its constructor needs does not matter."""
+
+    def into(values: Any) -> Any:
+        require(type(values) is dict and values.keys() == attributes.keys(), f"{values!r:.100} as a {make.__name__}")
+        found = make(*arguments)
+        for name, kind in attributes.items():
+            setattr(found, name, kind.into(values[name]))
+        return found
+
+    def out(thing: Any) -> Any:
+        if type(thing) is not make or vars(thing).keys() != attributes.keys():
+            raise ValueError(f"{shown(thing)}, {kind_of(thing)} instead of {kind_of(make)}")
+        return {name: kind.out(getattr(thing, name)) for name, kind in attributes.items()}
+
+    return Kind(into, out)
+
+
+FLAG = of_type(bool)
+NAME = such(is_name, "a name")
