@@ -26,8 +26,9 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
     "-O3": {
-        "calibration", "class_mixture", "detector", "difference", "distances", "forest", "linear", "mixture",
-        "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "slopes", "stack", "table", "vote",
+        "calibration", "class_leaf", "class_mixture", "detector", "difference", "distances", "forest", "linear",
+        "mixture", "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "slopes", "stack",
+        "table", "target_leaf", "tree", "vote",
     },
     "-O1": {
         SHARED, "choice", "compiled", "expert", "fourier", "gram", "lock", "memory", "protocol", "target_mixture",

@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from river_okl._core.trees.forest import Forest
+from river_okl._core.trees.class_leaf import ClassForest
+from river_okl._core.trees.target_leaf import TargetForest
 from tests.reference import forest as reference
 
 
@@ -26,7 +27,7 @@ def train(forest, sample, target, w=1.0):
 
 
 def stream(n, d, classes, *, seed=0, absent=0.0, drift=None, noise=0.1):
-    """Boxes in the first two features, or the first three after ``drift``; ``classes`` 0: regression."""
+    """Boxes in the first two features, or the first three after ``drift``; ``classes`` 0: a target."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x = {j: float(rng.normal()) for j in range(d) if rng.random() >= absent}
@@ -49,9 +50,15 @@ def compare(forest, twin, samples, weights=(1.0,), atol=1e-9):
     forest._check()
 
 
-def both(n_trees, **options):
+def made(classes, n_trees, **options):
+    """A forest of classes; 0: of a target."""
+    return (ClassForest if classes else TargetForest)(n_trees, **options)
+
+
+def both(classes, n_trees, **options):
     core = {"bytes" if name == "size" else name: value for name, value in options.items()}
-    return Forest(n_trees, **core), reference.Forest(n_trees, **options)
+    twin = reference.ClassForest if classes else reference.TargetForest
+    return made(classes, n_trees, **core), twin(n_trees, **options)
 
 
 # The reference implementation -----------------------------------------------------------------------------------------
@@ -60,21 +67,21 @@ def both(n_trees, **options):
 @pytest.mark.parametrize("one_in", [1, 2])
 @pytest.mark.parametrize("classes", [0, 2, 4])
 def test_every_step_matches_the_reference(classes, one_in):
-    forest, twin = both(2, one_in=one_in, regression=not classes, seed=5)
+    forest, twin = both(classes, 2, one_in=one_in, seed=5)
     compare(forest, twin, stream(1500, 5, classes, seed=one_in), weights=(1.0, 1.0, 0.4, 3.0))
     assert all(leaves > 4 for leaves, *_ in forest.sizes)
 
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_trees_restart_after_a_drift_as_in_the_reference(classes):
-    forest, twin = both(2, regression=not classes, seed=3)
+    forest, twin = both(classes, 2, seed=3)
     compare(forest, twin, stream(2400, 4, classes, seed=7, drift=1300))
     assert all(resets for *_, resets in forest.sizes)
 
 
 def test_noise_that_grows_does_not_restart_all_trees():
     """Errors rise, and the tree that restarts gains nothing."""
-    rng, (forest, twin) = np.random.default_rng(1), both(3, regression=True, seed=3)
+    rng, (forest, twin) = np.random.default_rng(1), both(0, 3, seed=3)
     noise = ((x, y + math.exp(t / 2000) * rng.normal()) for t, (x, y) in enumerate(stream(3000, 4, 0)))
     compare(forest, twin, noise)
     assert sorted(resets > 0 for *_, resets in forest.sizes) == [False, False, True]
@@ -82,7 +89,7 @@ def test_noise_that_grows_does_not_restart_all_trees():
 
 @pytest.mark.parametrize(("classes", "size"), [(0, 7000), (4, 3000)])
 def test_leaves_compete_for_blocks_as_in_the_reference(classes, size):
-    forest, twin = both(2, regression=not classes, size=size, seed=9)
+    forest, twin = both(classes, 2, size=size, seed=9)
     compare(forest, twin, stream(3500, 4, classes, seed=11, noise=0.3))
     assert all(blocks < leaves for leaves, blocks, _ in forest.sizes)
 
@@ -90,13 +97,13 @@ def test_leaves_compete_for_blocks_as_in_the_reference(classes, size):
 @pytest.mark.parametrize("classes", [0, 3])
 @pytest.mark.parametrize("absent", [0.4, 0.93])
 def test_absent_features_as_in_the_reference(absent, classes):
-    forest, twin = both(2, one_in=2, regression=not classes, seed=13)
+    forest, twin = both(classes, 2, one_in=2, seed=13)
     compare(forest, twin, stream(1000, 40, classes, seed=17, absent=absent))
 
 
 @pytest.mark.parametrize(("classes", "size"), [(0, 20_000), (3, 6_000)])
 def test_more_features_than_fit_as_in_the_reference(classes, size):
-    forest, twin = both(2, regression=not classes, size=size, seed=19)
+    forest, twin = both(classes, 2, size=size, seed=19)
     samples = [
         ({j: v for j, v in x.items() if j < 4 + t // 25}, y) for t, (x, y) in enumerate(stream(900, 40, classes))
     ]
@@ -105,14 +112,14 @@ def test_more_features_than_fit_as_in_the_reference(classes, size):
 
 
 def test_labels_come_late_as_in_the_reference():
-    forest, twin = both(2, seed=23)
+    forest, twin = both(4, 2, seed=23)
     compare(forest, twin, ((x, y if t > 150 * y else 0) for t, (x, y) in enumerate(stream(1500, 4, 4))))
     assert forest.n_classes == 4
 
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_features_come_and_go_as_in_the_reference(classes):
-    forest, twin = both(2, one_in=2, regression=not classes, seed=29)
+    forest, twin = both(classes, 2, one_in=2, seed=29)
     for part in range(4):
         compare(forest, twin, stream(500, 6, classes, seed=31 + part))
         forest.act("forget", [part, 4])
@@ -121,7 +128,7 @@ def test_features_come_and_go_as_in_the_reference(classes):
 
 @pytest.mark.parametrize(("ratio", "shift"), [(0.999, 0.002), (1.01, -0.1), (0.2, 5.0)])
 def test_changing_target_units_as_in_the_reference(ratio, shift):
-    forest, twin = both(2, regression=True, seed=37)
+    forest, twin = both(0, 2, seed=37)
     scale, offset = 1.0, 0.0
     for t, (x, y) in enumerate(stream(900, 4, 0, seed=41)):
         expected = twin.predict(x)
@@ -136,7 +143,7 @@ def test_changing_target_units_as_in_the_reference(ratio, shift):
 
 
 def test_predictions_are_rescaled_with_the_unit():
-    forest = Forest(3, regression=True)
+    forest = TargetForest(3)
     for x, y in stream(600, 4, 0):
         train(forest, x, y)
     for ratio, shift in ((0.5, 3.0), (1e-4, 0.0), (1e5, -20.0), (0.02, 1e4)):
@@ -149,7 +156,7 @@ def test_predictions_are_rescaled_with_the_unit():
 
 
 def learned(classes=3, n=1200, **options):
-    forest = Forest(2, regression=not classes, **options)
+    forest = made(classes, 2, **options)
     for x, y in stream(n, 6, classes, drift=800):
         train(forest, x, y)
     return forest
@@ -168,7 +175,7 @@ def same(a, b):
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_restored_forest_continues_bit_for_bit(classes, options):
     forest = learned(classes, **options)
-    again = Forest(2, regression=not classes, **options)
+    again = made(classes, 2, **options)
     again.restore(copy.deepcopy(forest.state()))
     assert same(forest.state(), again.state())
     for t, (x, y) in enumerate(stream(1500, 9, classes and 4, seed=2)):
@@ -188,7 +195,7 @@ def test_restoring_over_another_forest(classes):
     other.restore(forest.state())
     assert same(forest.state(), other.state())
     other._check()
-    fresh = Forest(2, regression=not classes)
+    fresh = made(classes, 2)
     other.restore(fresh.state())
     assert same(fresh.state(), other.state())
     other._check()
@@ -221,7 +228,7 @@ def test_a_hostile_state_harms_no_memory(classes):
         for _ in range(rng.integers(1, 3)):
             name = [*changed][rng.integers(len(changed))]
             changed[name] = junk(rng, changed[name])
-        forest = Forest(2, regression=not classes, bytes=20_000)
+        forest = made(classes, 2, bytes=20_000)
         before = forest.state()
         try:
             forest.restore(changed)
@@ -241,7 +248,7 @@ def test_a_hostile_state_harms_no_memory(classes):
 @pytest.mark.parametrize(("classes", "d"), [(2, 10), (2, 300), (26, 16), (300, 5), (3000, 3), (0, 57), (0, 1000)])
 def test_memory_is_bounded(classes, d):
     rng = np.random.default_rng(0)
-    forest = Forest(3, regression=not classes)
+    forest = made(classes, 3)
     for _ in range(1500):
         x = {int(j): float(rng.normal()) for j in rng.choice(d, min(d, 20), replace=False)}
         train(forest, x, int(rng.integers(classes)) if classes else x[min(x)])
@@ -252,7 +259,7 @@ def test_memory_is_bounded(classes, d):
 
 def test_noise_fills_the_trees_up_to_their_bounds():
     rng = np.random.default_rng(0)
-    forest = Forest(1, regression=True)
+    forest = TargetForest(1)
     n = 200_000
     starts = np.arange(0, 2 * n + 1, 2, dtype=np.int64)
     places = np.tile(np.array([0, 1], dtype=np.int32), n)
@@ -264,10 +271,8 @@ def test_noise_fills_the_trees_up_to_their_bounds():
 def test_random_actions_keep_the_invariants():
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        regression = bool(seed % 2)
-        forest = Forest(
-            3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), regression=regression, seed=seed
-        )
+        classes = 0 if seed % 2 else 2
+        forest = made(classes, 3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), seed=seed)
         width = 3
         for t in range(1500):
             x = {
@@ -278,21 +283,17 @@ def test_random_actions_keep_the_invariants():
                 width = min(60, width + int(rng.integers(1, 6)))
             elif action < 0.03:
                 forest.act("forget", rng.choice(width, 2, False))
-            elif action < 0.04 and regression:
+            elif action < 0.04 and not classes:
                 forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
             elif action < 0.04:
                 forest.act("add_class")
             elif action < 0.05:
-                other = Forest(3, one_in=1 + seed % 3, bytes=forest.bytes, regression=regression)
+                other = made(classes, 3, one_in=1 + seed % 3, bytes=forest.bytes)
                 other.restore(forest.state())
                 forest = other
             p = predict(forest, x)
-            assert np.isfinite(p).all() and (regression or abs(p.sum() - 1.0) < 1e-9)
-            y = (
-                float(rng.normal() * 10.0 ** rng.integers(-3, 12))
-                if regression
-                else int(rng.integers(forest.n_classes))
-            )
+            assert np.isfinite(p).all() and (not classes or abs(p.sum() - 1.0) < 1e-9)
+            y = int(rng.integers(forest.n_classes)) if classes else float(rng.normal() * 10.0 ** rng.integers(-3, 12))
             train(forest, x, y, float(rng.choice([0.0, 0.2, 1.0, 10.0])))
             if t % 100 == 0:
                 forest._check()
@@ -300,7 +301,7 @@ def test_random_actions_keep_the_invariants():
 
 
 def test_a_zero_equals_an_absent_feature():
-    one, other = Forest(2), Forest(2)
+    one, other = ClassForest(2), ClassForest(2)
     for forest in (one, other):  # room for all features, which depends on what the first samples name
         train(forest, dict.fromkeys(range(6), 1.0), 0)
     for x, y in stream(800, 6, 2, absent=0.5):
@@ -311,7 +312,7 @@ def test_a_zero_equals_an_absent_feature():
 
 
 def test_boxes_are_learned():
-    forest, right = Forest(3), 0
+    forest, right = ClassForest(3), 0
     samples = [*stream(6000, 4, 4, noise=0.0)]
     for t, (x, y) in enumerate(samples):
         right += t >= 3000 and int(np.argmax(predict(forest, x))) == y
@@ -321,7 +322,7 @@ def test_boxes_are_learned():
 
 def test_alternating_categories_are_learned():
     """Twelve of them: histograms have a bin for each."""
-    forest, rng, right = Forest(1), np.random.default_rng(0), 0
+    forest, rng, right = ClassForest(1), np.random.default_rng(0), 0
     for t in range(1100):
         category = int(rng.integers(12))
         x = {0: 0.4 * (category - 6) + 0.5, 1: float(rng.normal())}
@@ -331,7 +332,7 @@ def test_alternating_categories_are_learned():
 
 
 def test_irrelevant_features_do_not_split_a_leaf_early():
-    forest, rng = Forest(5), np.random.default_rng(0)
+    forest, rng = ClassForest(5), np.random.default_rng(0)
     for _ in range(550):  # a weight of about 3,300; equally informative features split at 921
         train(forest, {j: float(rng.normal()) for j in range(4)}, int(rng.integers(2)))
     assert [leaves for leaves, *_ in forest.sizes] == [1] * 5

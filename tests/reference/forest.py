@@ -1,8 +1,8 @@
-"""A reference implementation of _core/trees/forest.pyx in plain Python: nodes are objects, statistics dicts.
+"""A reference implementation of _core/trees in plain Python: nodes are objects, statistics dicts.
 
 Written from Domingos and Hulten 2000, Gomes et al. 2017 (online bagging with Poisson(6)) and Ikonomovska et al. 2011,
-with the bounds stated at the head of forest.pyx. Single precision is reproduced operation by operation; logarithms are
-exact here.
+with the bounds stated at the heads of the files there. Single precision is reproduced operation by operation;
+logarithms are exact here.
 """
 
 from __future__ import annotations
@@ -62,17 +62,14 @@ class Tree:
 
 
 class Forest:
-    """One kind of tree."""
+    """What trees with either kind of leaf do."""
 
-    def __init__(self, n_trees, one_in=1, size=15 << 14, regression=False, seed=1, learning=100, most_leaves=None):
-        self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, size, regression, seed
+    def __init__(self, n_trees, one_in=1, size=15 << 14, seed=1, learning=100):
+        self.n_trees, self.one_in, self.bytes, self.random = n_trees, one_in, size, seed
         self.learning = learning
-        self.most_leaves = most_leaves or (500 if regression else 1000)
-        self.n_classes = 1 if regression else 2
         self.places = self.seen = 0
         self.group, self.m, self.share = 1, 0, 0
         self.low, self.high = {}, {}
-        self.scale, self.offset = 1.0, 0.0
         self.trees = [Tree() for _ in range(n_trees)]
         for tree in self.trees:
             tree.leaves = []
@@ -85,8 +82,7 @@ class Forest:
     # Room -----------------------------------------------------------------------------------------------
 
     def layout(self, places, n_classes):
-        head = 8 + (0 if self.regression else up(n_classes, LANES))
-        each = 3 + BINS * (2 if self.regression else n_classes)
+        head, each = 8 + self.totals_of(n_classes), 3 + BINS * self.width_of(n_classes)
         size = self.bytes * min(10, max(2, n_classes)) // 2
         fit = max(0, size // (16 * self.n_trees) - head) // each // LANES * LANES
         if fit == 0:
@@ -102,16 +98,12 @@ class Forest:
             while self.blocks_of(tree) > (share if kept else 0):
                 min((leaf for leaf in tree.leaves if leaf.block), key=lambda leaf: leaf.errors).block = None
             for leaf in tree.leaves:
-                if not self.regression:
-                    leaf.counts += [F(0.0)] * (n_classes - len(leaf.counts))
+                leaf.counts += [F(0.0)] * (self.width_of(n_classes) - len(leaf.counts))
         self.places, self.n_classes, self.group, self.m, self.share = places, n_classes, group, m, share
         for tree in self.trees:
             for leaf in tree.leaves:
                 if leaf.block:
                     self.choose(leaf.block)
-
-    def add_class(self):
-        self.relayout(self.places, self.n_classes + 1)
 
     def reserve(self, places):
         if places > self.places:
@@ -159,6 +151,170 @@ class Forest:
             node = node.children[int(x.get(node.feature, F(0.0)) > node.cut)]
         return node
 
+    def predict(self, sample):
+        x = self.encoded(sample)
+        p = np.array([self.answer(self.route(tree, x), x)[0] for tree in self.trees])
+        return self.average(p)
+
+    def train(self, sample, target, w=1.0):
+        # trees predict before room for new features is made
+        self.reserve(max(sample, default=-1) + 1)
+        x = self.encoded(sample)
+        said = [(self.route(tree, x), *self.answer(self.route(tree, x), x)) for tree in self.trees]
+        self.seen += 1
+        for feature, v in x.items():
+            self.low[feature] = min(self.low.get(feature, F(0.0)), v)
+            self.high[feature] = max(self.high.get(feature, F(0.0)), v)
+        for tree, (leaf, p, votes) in zip(self.trees, said, strict=True):
+            u = self.draw() >> 32
+            times = sum(u >= threshold for threshold in THRESHOLDS)
+            self.learn(tree, x, target, F(times * w), leaf, p, votes)
+        if self.seen % 1000 == 0:
+            self.sweep()
+
+    def learn(self, tree, x, target, w, leaf, p, votes):
+        error = self.error_of(p, votes, target)
+        if self.judge(tree, error):
+            self.begin(tree)
+            leaf, votes = tree.root, (-1, -1, -1)
+        if w <= 0.0:
+            return
+        error = self.learn_leaf(tree, leaf, error, target, w)
+        leaf.errors += F(error)
+        if leaf.block is None:
+            if error > 0.0 or len(tree.leaves) == 1:
+                self.challenge(tree, leaf, x)
+            return
+        if self.seen == 50 and len(tree.leaves) == 1:
+            leaf.block = None
+            self.take_block(tree, leaf, x)
+        block = leaf.block
+        block.weight += w
+        self.learn_block(block, x, target, w, votes)
+        if block.weight >= block.next_test:
+            block.next_test = block.weight + F(200.0)
+            if len(tree.leaves) < self.most_leaves:
+                self.try_split(tree, leaf, x)
+
+    def bin_of(self, block, feature, v):
+        low, step = block.range[feature]
+        return int(min(max((v - low) / step, F(0.0)), F(BINS - 1)))
+
+    # Splits ---------------------------------------------------------------------------------------------
+
+    def try_split(self, tree, leaf, x):
+        block = leaf.block
+        found = ((self.best_cut(block, f), -k, f) for k, f in block.candidates.items())
+        ranked = sorted(found, key=lambda r: (-r[0][0], -r[1]))
+        (first, *at), _, feature = ranked[0]
+        second = ranked[1][0][0] if len(ranked) > 1 else 0.0
+        bound = math.sqrt(math.log(100.0) / (2.0 * float(block.weight)))
+        if first == 0.0 or not self.is_clear(block, first, second, bound):
+            return
+        cut, *at = at
+        one, two = Leaf(len(leaf.counts)), Leaf(len(leaf.counts))
+        self.fill(leaf, one, two, *at)
+        split = Split(feature, cut, [one, two])
+        self.replace(tree, leaf, split)
+        tree.leaves[tree.leaves.index(leaf)] = one
+        tree.leaves.append(two)
+        first, second = (two, one) if two.errors > one.errors else (one, two)
+        self.take_block(tree, first, x)
+        if not self.take_block(tree, second, x):
+            others = [other for other in tree.leaves if other.block and other is not first]
+            others = [other for other in others if other.errors < F(0.5) * second.errors]
+            if others:
+                min(others, key=lambda other: other.errors).block = None
+                self.take_block(tree, second, x)
+
+    def replace(self, tree, leaf, split):
+        nodes = [tree.root]
+        if tree.root is leaf:
+            tree.root = split
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, Split):
+                node.children = [split if child is leaf else child for child in node.children]
+                nodes += [child for child in node.children if child is not split]
+
+    def challenge(self, tree, leaf, x):
+        if self.take_block(tree, leaf, x):
+            return
+        for _ in range(8):
+            tree.hand = (tree.hand + 1) % len(tree.leaves)
+            other = tree.leaves[tree.hand]
+            if other.block and 2.0 * other.errors + self.lead < leaf.errors:
+                other.block = None
+                self.take_block(tree, leaf, x)
+                return
+
+    # Change ---------------------------------------------------------------------------------------------
+
+    def judge(self, tree, error):
+        tree.age += 1
+        tree.fast += (error - tree.fast) * max(0.01, 1.0 / tree.age)
+        tree.slow += (error - tree.slow) * max(0.001, 1.0 / tree.age)
+        tree.square += (error * error - tree.square) * max(0.001, 1.0 / tree.age)
+        if tree.age < 300 or len(tree.leaves) == 1:
+            return False
+        if not self.may_restart(tree):
+            return False
+        variance = max(tree.square - tree.slow**2, 0.0)
+        return tree.fast - tree.slow > 4.5 * math.sqrt(variance * 0.01 / 1.99) + 1e-9
+
+    def begin(self, tree):
+        tree.resets += 1
+        tree.hand = 0
+        tree.age, tree.fast, tree.slow, tree.square = 0, 0.0, 0.0, 0.0
+        tree.root = Leaf(self.width_of(self.n_classes))
+        tree.leaves = [tree.root]
+        self.take_block(tree, tree.root)
+
+    def sweep(self):
+        for tree in self.trees:
+            for leaf in tree.leaves:
+                leaf.errors *= F(0.5)
+        for feature in self.low:
+            low, high = self.low[feature], self.high[feature]
+            width = F(0.02) * (high - low)
+            self.low[feature], self.high[feature] = min(low + width, F(0.0)), max(high - width, F(0.0))
+
+    def forget(self, places):
+        for tree in self.trees:
+            nodes = [tree.root]
+            while nodes:
+                node = nodes.pop()
+                if isinstance(node, Split):
+                    nodes += node.children
+                    if node.feature in places:
+                        node.feature = None
+                elif node.block:
+                    for place in places:
+                        node.block.of.pop(place, None)
+        for place in places:
+            self.low.pop(place, None)
+            self.high.pop(place, None)
+
+
+class ClassForest(Forest):
+    """Leaves of classes: counts, histograms, and naive Bayes."""
+
+    n_classes, most_leaves, lead = 2, 1000, 1.0
+
+    def totals_of(self, n_classes):
+        return up(n_classes, LANES)
+
+    def width_of(self, n_classes):
+        return n_classes
+
+    def add_class(self):
+        self.relayout(self.places, self.n_classes + 1)
+
+    def train(self, sample, target, w=1.0):
+        while target >= self.n_classes:
+            self.add_class()
+        super().train(sample, target, w)
+
     def joint(self, block, c, x):
         every = block.totals[c]
         total = math.log(every)
@@ -170,101 +326,37 @@ class Forest:
         return total
 
     def answer(self, leaf, x):
-        """Probabilities, and the votes of the counts, naive Bayes and the leaf; or the mean."""
-        if self.regression:
-            return [float(leaf.counts[1])], 0, 0, 0
+        """Probabilities, and the votes of the counts, naive Bayes and the leaf."""
         total = sum(float(n) for n in leaf.counts)
         p = [(float(n) + 1.0) / (total + self.n_classes) for n in leaf.counts]
         by_counts, by_bayes = leaf.counts.index(max(leaf.counts)), -1
         if leaf.block is None or not leaf.block.totals:
-            return p, by_counts, by_bayes, by_counts
+            return p, (by_counts, by_bayes, by_counts)
         joint = {c: self.joint(leaf.block, c, x) for c in sorted(leaf.block.totals)}
         by_bayes = max(joint, key=joint.get)
         if leaf.block.by_bayes <= leaf.block.by_counts:
-            return p, by_counts, by_bayes, by_counts
+            return p, (by_counts, by_bayes, by_counts)
         p = np.array([math.exp(joint[c] - joint[by_bayes]) if c in joint else 0.0 for c in range(self.n_classes)])
-        return list(p / p.sum()), by_counts, by_bayes, by_bayes
+        return list(p / p.sum()), (by_counts, by_bayes, by_bayes)
 
-    def predict(self, sample):
-        x = self.encoded(sample)
-        p = np.array([self.answer(self.route(tree, x), x)[0] for tree in self.trees])
-        if not self.regression:
-            return p.mean(axis=0)
-        errors = np.array([tree.fast for tree in self.trees])
-        weights = np.exp(-8.0 * (errors / max(errors.min(), 1e-300) - 1.0))
-        return self.scale * (weights @ p[:, 0] / weights.sum()) + self.offset
+    def average(self, p):
+        return p.mean(axis=0)
 
-    def train(self, sample, target, w=1.0):
-        # trees predict before room for new features is made
-        while not self.regression and target >= self.n_classes:
-            self.add_class()
-        self.reserve(max(sample, default=-1) + 1)
-        x = self.encoded(sample)
-        said = [(self.route(tree, x), *self.answer(self.route(tree, x), x)) for tree in self.trees]
-        self.seen += 1
-        if self.regression:
-            target = (target - self.offset) / self.scale
-        for feature, v in x.items():
-            self.low[feature] = min(self.low.get(feature, F(0.0)), v)
-            self.high[feature] = max(self.high.get(feature, F(0.0)), v)
-        for tree, votes in zip(self.trees, said, strict=True):
-            u = self.draw() >> 32
-            times = sum(u >= threshold for threshold in THRESHOLDS)
-            self.learn(tree, x, target, F(times * w), *votes)
-        if self.seen % 1000 == 0:
-            self.sweep()
+    def error_of(self, p, votes, target):
+        return float(votes[2] != target)
 
-    def learn(self, tree, x, target, w, leaf, p, by_counts, by_bayes, voted):
-        error = abs(target - p[0]) if self.regression else float(voted != target)
-        if self.judge(tree, error):
-            self.begin(tree)
-            leaf, by_counts, by_bayes = tree.root, -1, -1
-        if w <= 0.0:
-            return
-        if self.regression:
-            leaf.counts[0] += w
-            leaf.counts[1] += (F(target) - leaf.counts[1]) * (w / leaf.counts[0])
-            error = min(error * error, 9.0 * tree.square)
-        else:
-            leaf.counts[target] += w
-        leaf.errors += F(error)
-        if leaf.block is None:
-            if error > 0.0 or len(tree.leaves) == 1:
-                self.challenge(tree, leaf, x)
-            return
-        if self.seen == 50 and len(tree.leaves) == 1:
-            leaf.block = None
-            self.take_block(tree, leaf, x)
-        block = leaf.block
-        block.by_counts += w * F(by_counts == target)
-        block.by_bayes += w * F(by_bayes == target)
-        self.learn_block(block, x, target, w)
-        if block.weight >= block.next_test:
-            block.next_test = block.weight + F(200.0)
-            if len(tree.leaves) < self.most_leaves:
-                self.try_split(tree, leaf, x)
+    def learn_leaf(self, tree, leaf, error, target, w):
+        leaf.counts[target] += w
+        return error
 
-    def learn_block(self, block, x, target, w):
-        block.weight += w
-        there = [feature for feature in block.candidates.values() if feature in x]
-        if self.regression:
-            block.sum += w * F(target)
-            for feature in there:
-                bins = block.of.setdefault(feature, [[F(0.0), F(0.0)] for _ in range(BINS)])
-                found = bins[self.bin_of(block, feature, x[feature])]
-                found[0] += w
-                found[1] += w * F(target)
-            return
+    def learn_block(self, block, x, target, w, votes):
+        block.by_counts += w * F(votes[0] == target)
+        block.by_bayes += w * F(votes[1] == target)
         block.totals[target] = block.totals.get(target, F(0.0)) + w
-        for feature in there:
-            bins = block.of.setdefault(feature, {}).setdefault(target, [F(0.0)] * BINS)
-            bins[self.bin_of(block, feature, x[feature])] += w
-
-    def bin_of(self, block, feature, v):
-        low, step = block.range[feature]
-        return int(min(max((v - low) / step, F(0.0)), F(BINS - 1)))
-
-    # Splits ---------------------------------------------------------------------------------------------
+        for feature in block.candidates.values():
+            if feature in x:
+                bins = block.of.setdefault(feature, {}).setdefault(target, [F(0.0)] * BINS)
+                bins[self.bin_of(block, feature, x[feature])] += w
 
     def below(self, block, feature, c):
         """The weight of class c up to each edge; samples without the feature are in the bin of 0."""
@@ -299,7 +391,66 @@ class Forest:
             return 0.0, None, None
         return best, low + step * F((edges[0] + edges[-1]) // 2 + 1), {c: below[c][edges[0]] for c in below}
 
-    def best_edge(self, block, feature):
+    def is_clear(self, block, first, second, bound):
+        more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
+        clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
+        return clear and len(block.totals) > 1
+
+    def fill(self, leaf, one, two, left):
+        block = leaf.block
+        for c, n in block.totals.items():
+            one.counts[c] = left[c]
+            two.counts[c] = n - one.counts[c]
+        missed = block.weight - max(block.totals.values())
+        for side in (one, two):
+            rest = sum(side.counts, F(0.0)) - max(side.counts)
+            side.errors = leaf.errors * min(rest / missed, F(1.0)) if missed > 0.0 else F(0.0)
+
+    def may_restart(self, tree):
+        return True
+
+
+class TargetForest(Forest):
+    """Leaves of a target: means, and bins of (weight, sum)."""
+
+    n_classes, most_leaves, lead = 1, 500, 0.0
+    scale, offset = 1.0, 0.0
+
+    def totals_of(self, n_classes):
+        return 0
+
+    def width_of(self, n_classes):
+        return 2
+
+    def answer(self, leaf, x):
+        return [float(leaf.counts[1])], None
+
+    def average(self, p):
+        errors = np.array([tree.fast for tree in self.trees])
+        weights = np.exp(-8.0 * (errors / max(errors.min(), 1e-300) - 1.0))
+        return self.scale * (weights @ p[:, 0] / weights.sum()) + self.offset
+
+    def train(self, sample, target, w=1.0):
+        super().train(sample, (target - self.offset) / self.scale, w)
+
+    def error_of(self, p, votes, target):
+        return abs(target - p[0])
+
+    def learn_leaf(self, tree, leaf, error, target, w):
+        leaf.counts[0] += w
+        leaf.counts[1] += (F(target) - leaf.counts[1]) * (w / leaf.counts[0])
+        return min(error * error, 9.0 * tree.square)
+
+    def learn_block(self, block, x, target, w, votes):
+        block.sum += w * F(target)
+        for feature in block.candidates.values():
+            if feature in x:
+                bins = block.of.setdefault(feature, [[F(0.0), F(0.0)] for _ in range(BINS)])
+                found = bins[self.bin_of(block, feature, x[feature])]
+                found[0] += w
+                found[1] += w * F(target)
+
+    def best_cut(self, block, feature):
         """(gain, cut, weight on the left, sum on the left)"""
         low, step = block.range[feature]
         bins = [[*b] for b in block.of.get(feature, [[F(0.0), F(0.0)]] * BINS)]
@@ -322,113 +473,32 @@ class Forest:
                 best = float(F(gain)), low + step * F(i + 1), left, total
         return best
 
-    def try_split(self, tree, leaf, x):
+    def is_clear(self, block, first, second, bound):
+        return second < (1.0 - bound) * first or bound < 0.2
+
+    def fill(self, leaf, one, two, left, total):
         block = leaf.block
-        if not self.regression and len(block.totals) < 2:
-            return
-        find = self.best_edge if self.regression else self.best_cut
-        ranked = sorted(((find(block, f), -k, f) for k, f in block.candidates.items()), key=lambda r: (-r[0][0], -r[1]))
-        (first, *at), _, feature = ranked[0]
-        second = ranked[1][0][0] if len(ranked) > 1 else 0.0
-        bound = math.sqrt(math.log(100.0) / (2.0 * float(block.weight)))
-        if self.regression:
-            clear = second < (1.0 - bound) * first or bound < 0.2
-        else:
-            more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
-            clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
-        if first == 0.0 or not clear:
-            return
-        one, two = Leaf(len(leaf.counts)), Leaf(len(leaf.counts))
-        if self.regression:
-            cut, left, total = at
-            two.counts[0] = block.weight - left + F(2.0)
-            two.counts[1] = (block.sum - total + F(2.0) * leaf.counts[1]) / two.counts[0]
-            one.counts[0] = left + F(2.0)
-            one.counts[1] = (total + F(2.0) * leaf.counts[1]) / one.counts[0]
-            one.errors = leaf.errors * (left / block.weight)
-            two.errors = leaf.errors - one.errors
-        else:
-            cut, left = at
-            for c, n in block.totals.items():
-                one.counts[c] = left[c]
-                two.counts[c] = n - one.counts[c]
-            missed = block.weight - max(block.totals.values())
-            for side in (one, two):
-                rest = sum(side.counts, F(0.0)) - max(side.counts)
-                side.errors = leaf.errors * min(rest / missed, F(1.0)) if missed > 0.0 else F(0.0)
-        split = Split(feature, cut, [one, two])
-        self.replace(tree, leaf, split)
-        tree.leaves[tree.leaves.index(leaf)] = one
-        tree.leaves.append(two)
-        first, second = (two, one) if two.errors > one.errors else (one, two)
-        self.take_block(tree, first, x)
-        if not self.take_block(tree, second, x):
-            others = [other for other in tree.leaves if other.block and other is not first]
-            others = [other for other in others if other.errors < F(0.5) * second.errors]
-            if others:
-                min(others, key=lambda other: other.errors).block = None
-                self.take_block(tree, second, x)
+        two.counts[0] = block.weight - left + F(2.0)
+        two.counts[1] = (block.sum - total + F(2.0) * leaf.counts[1]) / two.counts[0]
+        one.counts[0] = left + F(2.0)
+        one.counts[1] = (total + F(2.0) * leaf.counts[1]) / one.counts[0]
+        one.errors = leaf.errors * (left / block.weight)
+        two.errors = leaf.errors - one.errors
 
-    def replace(self, tree, leaf, split):
-        nodes = [tree.root]
-        if tree.root is leaf:
-            tree.root = split
-        while nodes:
-            node = nodes.pop()
-            if isinstance(node, Split):
-                node.children = [split if child is leaf else child for child in node.children]
-                nodes += [child for child in node.children if child is not split]
-
-    def challenge(self, tree, leaf, x):
-        if self.take_block(tree, leaf, x):
-            return
-        for _ in range(8):
-            tree.hand = (tree.hand + 1) % len(tree.leaves)
-            other = tree.leaves[tree.hand]
-            if other.block and 2.0 * other.errors + (0.0 if self.regression else 1.0) < leaf.errors:
-                other.block = None
-                self.take_block(tree, leaf, x)
-                return
-
-    # Change ---------------------------------------------------------------------------------------------
-
-    def judge(self, tree, error):
-        tree.age += 1
-        tree.fast += (error - tree.fast) * max(0.01, 1.0 / tree.age)
-        tree.slow += (error - tree.slow) * max(0.001, 1.0 / tree.age)
-        tree.square += (error * error - tree.square) * max(0.001, 1.0 / tree.age)
-        if tree.age < 300 or len(tree.leaves) == 1:
-            return False
+    def may_restart(self, tree):
         younger = [other for other in self.trees if other.age < tree.age]
         better = [other for other in younger if other.age >= 300 and other.fast < 0.95 * tree.fast]
-        if self.regression and younger and not better:
-            return False
-        variance = max(tree.square - tree.slow**2, 0.0)
-        return tree.fast - tree.slow > 4.5 * math.sqrt(variance * 0.01 / 1.99) + 1e-9
+        return bool(better) or not younger
 
     def begin(self, tree):
         weight = sum(float(leaf.counts[0]) for leaf in tree.leaves)
-        mean = sum(float(leaf.counts[0]) * float(leaf.counts[-1]) for leaf in tree.leaves) / (weight or 1.0)
-        tree.resets += 1
-        tree.hand = 0
-        if self.regression and tree.age > 0:
-            tree.age, tree.slow = 20, tree.fast
-        else:
-            tree.age, tree.fast, tree.slow, tree.square = 0, 0.0, 0.0, 0.0
-        tree.root = Leaf(2 if self.regression else self.n_classes)
-        tree.leaves = [tree.root]
-        if self.regression and weight > 0.0:
+        mean = sum(float(leaf.counts[0]) * float(leaf.counts[1]) for leaf in tree.leaves) / (weight or 1.0)
+        known = (20, tree.fast, tree.fast, tree.square) if tree.age else None
+        super().begin(tree)
+        if known:
+            tree.age, tree.fast, tree.slow, tree.square = known
+        if weight > 0.0:
             tree.root.counts = [F(2.0), F(mean)]
-        self.take_block(tree, tree.root)
-
-    def sweep(self):
-        for tree in self.trees:
-            for leaf in tree.leaves:
-                leaf.errors *= F(0.5)
-        for feature in self.low:
-            low, high = self.low[feature], self.high[feature]
-            width = F(0.02) * (high - low)
-            self.low[feature], self.high[feature] = min(low + width, F(0.0)), max(high - width, F(0.0))
 
     def rescale(self, ratio, shift):
         """By brute force, without the core's internal unit."""
@@ -448,19 +518,3 @@ class Forest:
                         for b in bins:
                             b[1] = F(scale * float(b[1]) + offset * float(b[0]))
         self.scale, self.offset = 1.0, 0.0
-
-    def forget(self, places):
-        for tree in self.trees:
-            nodes = [tree.root]
-            while nodes:
-                node = nodes.pop()
-                if isinstance(node, Split):
-                    nodes += node.children
-                    if node.feature in places:
-                        node.feature = None
-                elif node.block:
-                    for place in places:
-                        node.block.of.pop(place, None)
-        for place in places:
-            self.low.pop(place, None)
-            self.high.pop(place, None)

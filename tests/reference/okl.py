@@ -15,7 +15,8 @@ import math
 import numpy as np
 from scipy import special
 
-from river_okl._core.trees.forest import Forest
+from river_okl._core.trees.class_leaf import ClassForest
+from river_okl._core.trees.target_leaf import TargetForest
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
@@ -758,7 +759,8 @@ class Trees:
 
     def __init__(self, seed, n_trees, one_in, regression=False):
         memory = {"bytes": n_trees * (15 << 14)} if regression else {}
-        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression, **memory), {}
+        kind, self.most = (TargetForest, 1.0) if regression else (ClassForest, 10.0)
+        self.forest, self.places = kind(n_trees, one_in=one_in, seed=seed, **memory), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -770,7 +772,7 @@ class Trees:
     def learn(self, x, y, w):
         for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
-        self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
+        self.forest.train(*self.items(x), y, min(w, self.most))
 
 
 class Process:

@@ -1,4 +1,4 @@
-/* The loops of forest.pyx over the statistics of one leaf, in single precision.
+/* The loops of trees/ over the statistics of one leaf, in single precision.
  *
  * Arrays over candidate features have m numbers, m a multiple of LANES, padded with absent features.  A value of 0 is
  * an absent feature.  The loops use only +, -, *, / and comparisons of floats, so that compilers vectorize them and the

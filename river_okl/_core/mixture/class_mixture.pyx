@@ -26,7 +26,7 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.forest cimport Forest
+from river_okl._core.trees.class_leaf cimport ClassForest
 
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
 
@@ -75,7 +75,9 @@ cdef class ClassMixture(Mixture):
         self.linear = LinearModels(self.scaler)
         self.logistic = Logistic(self.scaler)
         self.neighbours = Neighbours(self.distances, latest, 2)
-        self.forests = tuple([Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)])
+        self.forests = tuple(
+            [ClassForest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)]
+        )
         self.bayes = Bayes(self.scaler)
         others = self.processes, self.pool, self.linear, self.logistic, self.neighbours, *self.forests, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
@@ -93,7 +95,7 @@ cdef class ClassMixture(Mixture):
         self.per_prediction.n = self.rows
         for forest in self.forests:
             if forest in others:
-                self.log_weight[(<Forest> forest).first] = -newcomer
+                self.log_weight[(<Expert> forest).first] = -newcomer
         self.update_weights()
 
     def __reduce__(self):

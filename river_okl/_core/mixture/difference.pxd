@@ -1,7 +1,7 @@
 from river_okl._core.store.running cimport Running
-from river_okl._core.trees.forest cimport Forest
+from river_okl._core.trees.target_leaf cimport TargetForest
 
 
-cdef class Difference(Forest):
+cdef class Difference(TargetForest):
     cdef double last            # target
     cdef Running change         # running statistics of what the trees learn

@@ -11,15 +11,16 @@ from libc.math cimport fmax, fmin
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, take_in
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.forest cimport Forest
+from river_okl._core.trees.target_leaf cimport TargetForest
 
 cdef double LARGEST = 1e9       # of a target in units of the mixture
 
 
-cdef class Difference(Forest):
-    """Two predictions, of the last target and of the trees; parameters are those of ``Forest``."""
+cdef class Difference(TargetForest):
+    """Two predictions, of the last target and of the trees; parameters are those of ``Trees``."""
 
-    def __cinit__(self, *args, **options):
+    def __init__(self, int n_trees, **options):
+        TargetForest.__init__(self, n_trees, **options)
         self.name, self.rows = "difference", 2
 
     cdef int ask(self, const Sample *x, double *p) except -1:
@@ -36,7 +37,7 @@ cdef class Difference(Forest):
         return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        Forest.rescale(self, ratio, 0.0)
+        TargetForest.rescale(self, ratio, 0.0)
         self.last = fmin(fmax(ratio * self.last + shift, -LARGEST), LARGEST)
         scale_by(&self.change, ratio)
 
@@ -44,12 +45,12 @@ cdef class Difference(Forest):
         return ["last target", f"difference({self.n_trees} trees)"]
 
     def state(self):
-        return Forest.state(self) | {"last": self.last, "change": running_state(&self.change)}
+        return TargetForest.state(self) | {"last": self.last, "change": running_state(&self.change)}
 
     def restore(self, dict state):
         last = state["last"]
         if type(last) is not float or not abs(last) <= LARGEST:
             raise ValueError(f"the last target is {last!r}")
         change = running_from(state["change"], "the statistics of the differences between targets are")
-        Forest.restore(self, state)
+        TargetForest.restore(self, state)
         self.last, self.change = last, change

@@ -8,7 +8,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     linear.pyx         two logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
     neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
-    forest.pyx         Hoeffding trees, over all features and over random halves of them
+    ../trees/          Hoeffding trees, over all features and over random halves of them
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others

@@ -23,7 +23,7 @@ from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport Vote
 from river_okl._core.store.running cimport Running, running_from, running_state, standing, take_in
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.forest cimport Forest
+from river_okl._core.trees.target_leaf cimport TargetForest
 
 import numpy as np
 
@@ -66,7 +66,7 @@ cdef class TargetMixture(Mixture):
     """Experts on a number, in units of its running mean and standard deviation."""
 
     cdef readonly Combiner combiner
-    cdef readonly Forest forest
+    cdef readonly TargetForest forest
     cdef readonly Difference difference
     cdef readonly Vote vote
     cdef Running target                     # of the targets
@@ -93,9 +93,9 @@ cdef class TargetMixture(Mixture):
         self.processes = Processes(self.distances, terms, dictionary, "regression")
         self.slopes = Slopes(self.processes)
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
-        self.forest = Forest(TREES, regression=True, bytes=TREES * BYTES_OF_A_TREE)
+        self.forest = TargetForest(TREES, bytes=TREES * BYTES_OF_A_TREE)
         self.difference = Difference(
-            TREES_OF_DIFFERENCES, regression=True, bytes=TREES_OF_DIFFERENCES * BYTES_OF_A_TREE, seed=2
+            TREES_OF_DIFFERENCES, bytes=TREES_OF_DIFFERENCES * BYTES_OF_A_TREE, seed=2
         )
         others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
         self.combiner = Combiner(self.scaler, self.processes, self.neighbours, others)

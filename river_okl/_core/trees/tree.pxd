@@ -1,0 +1,120 @@
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from river_okl._core.mixture.expert cimport Expert
+
+cdef float TEST_EVERY
+
+
+cdef struct Node:
+    # 12 bytes: a split, or a leaf.
+    int32_t feature             # its place; or LEAF, or GONE: a feature that was dropped, absent ever since
+    float cut                   # values up to here go to the first child
+    int32_t child               # the first of two adjacent nodes, which come later than this one; the number of a leaf
+
+
+cdef struct Leaf:
+    int32_t block               # of statistics, or -1: it waits for one
+    float errors                # lately
+
+
+cdef struct Block:
+    # The head of a block of statistics: totals of classes, candidate features, their ranges and bins follow.
+    int32_t tree, leaf          # the owner; tree -1: none
+    float weight                # of the samples that it has seen
+    float next_test             # the weight at which a split is looked for
+    float by_bayes, by_counts   # classes: weight of the samples that naive Bayes and the leaf's counts had right
+    float sum                   # of targets
+    uint32_t seed               # of its candidates
+
+
+cdef struct Tree:
+    Node *nodes                 # [2 room - 1]
+    Leaf *leaves                # [room]
+    float *counts               # [room, width] weights of classes; of a target, weight and mean
+    int32_t n_leaves, room
+    int32_t n_blocks            # of its leaves
+    int32_t hand                # the leaf that is challenged next
+    int64_t age                 # samples
+    double fast, slow, square   # running averages of its error, slow too of the error's square
+    int64_t resets
+    double weight               # in the mean of a target
+
+
+cdef class Trees(Expert):
+    cdef readonly int n_trees
+    cdef readonly Py_ssize_t one_in         # candidates of a leaf are one of so many features, if all fit
+    cdef readonly Py_ssize_t bytes          # bound of the statistics
+    cdef readonly Py_ssize_t n_classes      # of a target 1
+    cdef readonly Py_ssize_t places         # of features that there is room for
+    cdef uint64_t random
+    cdef Tree *trees
+    cdef Py_ssize_t width                   # numbers of a leaf
+    cdef int32_t most_leaves                # of a tree
+    # what the kind of leaf says, before the first layout
+    cdef Py_ssize_t numbers                 # for each class, in a leaf and in a bin: 1, its weight; of a target 2
+    cdef int32_t bound                      # of the leaves of a tree, however few numbers they have
+    cdef double least                       # of the numbers of a leaf
+    cdef double lead                        # errors by which a leaf that waits must exceed twice those of another
+    # statistics
+    cdef Py_ssize_t group                   # a candidate is one of so many adjacent places
+    cdef Py_ssize_t m                       # candidates, padded
+    cdef Py_ssize_t cells                   # numbers of a candidate's bins, for each class
+    cdef Py_ssize_t head                    # numbers of a block that precede its candidates
+    cdef Py_ssize_t block_floats
+    cdef float *low                         # [places] range of each feature's values, for bins
+    cdef float *high
+    cdef float *blocks
+    cdef Py_ssize_t n_blocks, most_blocks
+    cdef int32_t *unowned                   # a stack of blocks
+    cdef Py_ssize_t n_unowned
+    cdef Py_ssize_t share                   # blocks that a tree may have
+    # scratch: the last sample
+    cdef float *dense                       # [places]
+    cdef int32_t *present                   # [places] whose values are not zero
+    cdef Py_ssize_t n_present
+    cdef bint complete                      # all of its features have room
+    cdef int32_t *at                        # [n_trees] its leaves' nodes
+
+    # What the kind of leaf defines
+    cdef Py_ssize_t totals_of(self, Py_ssize_t n_classes) noexcept
+    cdef void fill_leaves(
+        self, Tree *tree, const Block *block, Py_ssize_t k, float cut, int32_t leaf, int32_t other
+    ) noexcept nogil
+    # Room
+    cdef int reserve_leaves(self, Tree *tree) except -1
+    cdef int reserve_blocks(self) except -1
+    cdef int add_blocks(self, Py_ssize_t first, Py_ssize_t n) except -1
+    cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept
+    cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes)
+    cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
+    cdef int widen_leaves(self, Py_ssize_t width) except -1
+    cdef int move_blocks(self, Py_ssize_t n, Py_ssize_t size, Py_ssize_t head, Py_ssize_t m) except -1
+    cdef int widen_features(self, Py_ssize_t places) except -1
+    # Blocks
+    cdef inline Block *block_at(self, Py_ssize_t b) noexcept nogil:
+        return <Block *> (self.blocks + b * self.block_floats)
+
+    cdef inline float *body(self, const Block *block) noexcept nogil:
+        # candidates, low, step; then the rows of classes
+        return <float *> block + self.head
+
+    cdef inline float *row(self, const Block *block, Py_ssize_t c) noexcept nogil:
+        # [m, BINS, numbers] of a class
+        return self.body(block) + (3 + self.cells * c) * self.m
+
+    cdef uint64_t draw(self) noexcept nogil
+    cdef void choose_candidates(self, Block *block) noexcept nogil
+    cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil
+    cdef void close_block(self, int32_t b) noexcept nogil
+    cdef void close_least(self, int t) noexcept nogil
+    cdef bint take_block(self, int t, int32_t leaf) noexcept nogil
+    cdef void challenge(self, int t, int32_t leaf) noexcept nogil
+    cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil
+    # Nodes
+    cdef void place_values(self, const int32_t *places, const double *values, Py_ssize_t size) noexcept nogil
+    cdef int32_t route(self, const Tree *tree) noexcept nogil
+    cdef void begin(self, int t) noexcept nogil
+    cdef void split(self, int t, Py_ssize_t k, float cut) noexcept nogil
+    cdef void sweep(self) noexcept nogil
+    # What there is
+    cdef object rows_of_blocks(self)

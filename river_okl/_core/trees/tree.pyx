@@ -1,0 +1,649 @@
+"""Hoeffding trees as arrays: nodes, leaves, and the statistics of leaves that learn, in bounded memory.
+
+A tree is an array of nodes, each a split or a leaf.  A leaf has a few numbers by which it predicts.  While it learns it
+has a block of statistics, too: candidate features, and for each of them 16 bins over the values seen in the leaf.
+What the numbers of leaves and bins are is said by the kind of leaf: class_leaf.pyx or target_leaf.pyx.
+
+Blocks take at most ``bytes`` for all trees together, whatever the number of features, and more in proportion if there
+are more than two classes, up to ``MOST_CLASSES``: a leaf without one waits, and takes over the block of a leaf that has
+had fewer errors lately.  If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent
+features, drawn for each block.
+
+A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and the weight of
+the samples without them is the block's less theirs.  A dropped feature counts as one that was always absent.
+"""
+
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.splitmix cimport next_random, scrambled
+
+from river_okl._core.states import checked_array
+
+cdef extern from "forest.h":
+    enum: LANES
+    enum: BINS
+
+cdef enum:
+    LEAF = -1
+    GONE = -2
+
+
+cdef Py_ssize_t COUNT_BYTES = 1 << 17   # of the counts of all leaves of a tree
+cdef Py_ssize_t LEARNING = 100          # leaves of a tree that have a block, at most
+# More classes than these add no memory.  RandomTree, 7 classes, 40,000 samples, 35 and 20 features: 65.5 and 81.4 %;
+# with the memory for two classes 59.5 and 77.9.
+cdef Py_ssize_t MOST_CLASSES = 10
+cdef Py_ssize_t ROOM = 4                # blocks of a tree that always fit: otherwise leaves have fewer candidates
+cdef float TEST_EVERY = 200.0           # of weight: how often a split is looked for
+cdef int CHALLENGED = 8                 # leaves that one that waits looks at
+cdef float FARTHEST_BIN = 2.5           # before the range of a feature is known
+cdef double LARGEST = 1e6               # of a value: where features are not scaled, its square must fit
+cdef double MOST_WEIGHT = 1e10          # that weights in single precision reach
+cdef double MOST_SUM = 1e30
+
+# What is in the buffers, for NumPy
+FLOAT = np.dtype(np.float32)
+NODE = np.dtype([("feature", np.int32), ("cut", np.float32), ("child", np.int32)])
+OF_LEAF = np.dtype([("block", np.int32), ("errors", np.float32)])
+
+
+cdef object viewed(void *buffer, Py_ssize_t n, dtype):
+    """The first n items of a buffer, as an array of NumPy on it."""
+    if n == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(PyMemoryView_FromMemory(<char *> buffer, n * dtype.itemsize, PyBUF_WRITE), dtype)
+
+
+def _check_nodes(feature, child):
+    """Raise ValueError unless every node but the first has one parent, before it, and every leaf one node."""
+    leaf = feature == LEAF
+    if not (
+        np.array_equal(np.sort(child[leaf]), np.arange(len(child) // 2 + 1))
+        and np.array_equal(np.sort(child[~leaf]), np.arange(1, len(child), 2))
+        and (child[~leaf] > np.flatnonzero(~leaf)).all()
+    ):
+        raise ValueError("the nodes of a tree do not match")
+
+
+cdef class Trees(Expert):
+    """A few trees with one kind of leaf, which share the memory for statistics.
+
+    Parameters
+    ----------
+    n_trees
+        How many.
+    n_classes
+        How many classes there are at first; of a target 1.
+    one_in
+        1: every feature is a candidate in every leaf; 2: one of every two adjacent features, drawn for each leaf.
+    bytes
+        Bound of the blocks of statistics of all trees, for two classes or a target.
+    seed
+        Of all that is drawn.
+    """
+
+    def __init__(
+        self, int n_trees, Py_ssize_t n_classes, *, Py_ssize_t one_in=1, Py_ssize_t bytes=15 << 14, uint64_t seed=1
+    ):
+        cdef int t
+        if self.numbers == 0:
+            raise TypeError("trees have leaves of classes or of a target")
+        if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
+            raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
+        self.n_trees, self.one_in, self.bytes, self.random = n_trees, one_in, bytes, seed
+        self.cells = BINS * self.numbers
+        self.trees = <Tree *> self.resize(NULL, 0, n_trees, sizeof(Tree))
+        self.at = <int32_t *> self.resize(NULL, 0, n_trees, 4)
+        self.lay_out(0, n_classes)
+        for t in range(n_trees):
+            self.reserve_leaves(&self.trees[t])
+            self.begin(t)
+            self.trees[t].weight = 1.0 / n_trees
+
+    # What the kind of leaf defines ------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t totals_of(self, Py_ssize_t n_classes) noexcept:
+        """How many numbers a block has between its head and its candidates."""
+        return 0
+
+    cdef void fill_leaves(
+        self, Tree *tree, const Block *block, Py_ssize_t k, float cut, int32_t leaf, int32_t other
+    ) noexcept nogil:
+        """Numbers and errors of the two leaves that a leaf becomes, split at candidate k, as its statistics predict."""
+
+    # Room -------------------------------------------------------------------------------------------------------------
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
+        cdef int t
+        for t in range(self.n_trees):
+            if self.trees[t].n_leaves == self.trees[t].room:
+                self.reserve_leaves(&self.trees[t])
+        if places > self.places:
+            self.lay_out(max(places, self.places + self.places // 4), self.n_classes)
+        elif self.n_unowned < self.n_trees and self.n_blocks < self.most_blocks:
+            self.reserve_blocks()
+        return 0
+
+    cdef int reserve_leaves(self, Tree *tree) except -1:
+        """Room for half as many leaves more, within the bound."""
+        cdef int32_t room = min(max(4, tree.room + tree.room // 2), self.most_leaves)
+        if room <= tree.room:
+            return 0
+        tree.nodes = <Node *> self.resize(tree.nodes, max(0, 2 * tree.n_leaves - 1), 2 * room - 1, sizeof(Node))
+        tree.leaves = <Leaf *> self.resize(tree.leaves, tree.n_leaves, room, sizeof(Leaf))
+        tree.counts = <float *> self.resize(tree.counts, tree.n_leaves * self.width, room * self.width, 4)
+        tree.room = room
+        return 0
+
+    cdef int reserve_blocks(self) except -1:
+        """Room for twice as many blocks, within the bound."""
+        cdef Py_ssize_t n = min(max(self.n_trees, 2 * self.n_blocks), self.most_blocks)
+        self.blocks = <float *> self.resize(self.blocks, self.n_blocks * self.block_floats, n * self.block_floats, 4)
+        return self.add_blocks(self.n_blocks, n)
+
+    cdef int add_blocks(self, Py_ssize_t first, Py_ssize_t n) except -1:
+        """There are n blocks now; those from ``first`` on have no owner."""
+        cdef Py_ssize_t b
+        self.unowned = <int32_t *> self.resize(self.unowned, self.n_unowned, n, 4)
+        for b in range(n - 1, first - 1, -1):
+            self.block_at(b).tree = -1
+            self.unowned[self.n_unowned] = <int32_t> b
+            self.n_unowned += 1
+        self.n_blocks = n
+        return 0
+
+    cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept:
+        """How many leaves a tree may have, each with so many numbers."""
+        return <int32_t> min(self.bound, max(4, COUNT_BYTES // (4 * width)))
+
+    cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes):
+        """Features of which one is a candidate, candidates, numbers of a block, and how many blocks there may be."""
+        cdef Py_ssize_t head = sizeof(Block) // 4 + self.totals_of(n_classes), each = 3 + self.cells * n_classes
+        cdef Py_ssize_t bytes = self.bytes * min(MOST_CLASSES, max(2, n_classes)) // 2
+        cdef Py_ssize_t fit = max(0, bytes // (4 * ROOM * self.n_trees) - head) // each // LANES * LANES
+        if fit == 0:
+            return places + 1, 0, 0, 0
+        group = max(self.one_in, (places + fit - 1) // fit)
+        m = ((places + group - 1) // group + LANES - 1) // LANES * LANES
+        if m == 0:
+            return group, 0, 0, 0
+        size = (head + each * m + 15) // 16 * 16
+        return group, m, size, (min(LEARNING, bytes // (4 * size * self.n_trees)) * self.n_trees)
+
+    cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
+        """Memory for this many features and classes; blocks keep what they have, unless fewer features of all are
+        candidates now."""
+        cdef Py_ssize_t group, m, size, most, n, owned, b, k, before = self.m
+        cdef int t
+        cdef float *body
+        cdef bint kept
+        group, m, size, most = self.layout(places, n_classes)
+        kept = group == self.group and m > 0
+        n = min(self.n_blocks, most)
+        owned = min(n, self.n_blocks - self.n_unowned) if group == self.group else 0
+        if n - owned < self.n_trees:
+            n = min(max(self.n_trees, 2 * n), most)
+        if self.numbers * n_classes != self.width:
+            self.widen_leaves(self.numbers * n_classes)
+        for t in range(self.n_trees):
+            while self.trees[t].n_blocks > (most // self.n_trees if kept else 0):
+                self.close_least(t)
+        self.move_blocks(n, size, sizeof(Block) // 4 + self.totals_of(n_classes), m)
+        self.widen_features(places)
+        self.most_blocks, self.share, self.group, self.n_classes = most, most // self.n_trees, group, n_classes
+        for b in range(self.n_blocks - self.n_unowned):
+            body = self.body(self.block_at(b))
+            for k in range(before, m):
+                (<int32_t *> body)[k] = -1
+                body[m + k], body[2 * m + k] = -FARTHEST_BIN, 2.0 * FARTHEST_BIN / BINS
+            self.choose_candidates(self.block_at(b))
+        return 0
+
+    cdef int widen_leaves(self, Py_ssize_t width) except -1:
+        """Leaves have this many numbers; a tree that has more leaves than fit restarts."""
+        cdef int t
+        cdef int32_t leaf
+        cdef Tree *tree
+        cdef float *counts
+        self.most_leaves = self.leaves_that_fit(width)
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            if tree.n_leaves > self.most_leaves:
+                self.begin(t)
+            tree.room = min(tree.room, self.most_leaves)
+            counts = <float *> self.resize(NULL, 0, tree.room * width, 4)
+            for leaf in range(tree.n_leaves):
+                memcpy(counts + leaf * width, tree.counts + leaf * self.width, self.width * 4)
+            self.release(tree.counts)
+            tree.counts = counts
+        self.width = width
+        return 0
+
+    cdef int move_blocks(self, Py_ssize_t n, Py_ssize_t size, Py_ssize_t head, Py_ssize_t m) except -1:
+        """There are n blocks of this size, those with an owner first, with this many candidates behind their head."""
+        cdef float *blocks = <float *> self.resize(NULL, 0, n * size, 4)
+        cdef float *body
+        cdef Block *old
+        cdef Py_ssize_t b, c
+        cdef int32_t owned = 0
+        for b in range(self.n_blocks):
+            old = self.block_at(b)
+            if old.tree < 0:
+                continue
+            body = blocks + owned * size + head
+            memcpy(body - head, old, self.head * 4)
+            for c in range(3):
+                memcpy(body + c * m, self.body(old) + c * self.m, self.m * 4)
+            for c in range(self.n_classes):
+                memcpy(body + (3 + self.cells * c) * m, self.row(old, c), self.cells * self.m * 4)
+            self.trees[old.tree].leaves[old.leaf].block = owned
+            owned += 1
+        self.release(self.blocks)
+        self.blocks, self.block_floats, self.head, self.m = blocks, size, head, m
+        self.n_unowned = 0
+        return self.add_blocks(owned, n)
+
+    cdef int widen_features(self, Py_ssize_t places) except -1:
+        """Room for so many features; the last sample is forgotten."""
+        cdef float *dense = <float *> self.resize(NULL, 0, 4 * places, 4)
+        if self.places:
+            memcpy(dense + 2 * places, self.low, min(self.places, places) * 4)
+            memcpy(dense + 3 * places, self.high, min(self.places, places) * 4)
+        self.release(self.dense)
+        self.dense, self.present, self.n_present = dense, <int32_t *> (dense + places), 0
+        self.low, self.high = dense + 2 * places, dense + 3 * places
+        self.places = places
+        return 0
+
+    # Blocks -----------------------------------------------------------------------------------------------------------
+
+    cdef uint64_t draw(self) noexcept nogil:
+        """A random number."""
+        return next_random(&self.random)
+
+    cdef void choose_candidates(self, Block *block) noexcept nogil:
+        """One of each group of adjacent places, by the block's seed; -1: there is none yet."""
+        cdef int32_t *feature = <int32_t *> self.body(block)
+        cdef Py_ssize_t k, size
+        for k in range(self.m):
+            size = min(self.group, self.places - k * self.group)
+            if feature[k] < 0 and size > 0:
+                feature[k] = <int32_t> (
+                    k * self.group + (
+                        0 if size == 1 else <Py_ssize_t> (
+                            scrambled((<uint64_t> block.seed << 32) + <uint64_t> k) % <uint64_t> size
+                        )
+                    )
+                )
+
+    cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil:
+        """Block b is that leaf's, and knows nothing yet.  The last sample is in it, or in the leaf beside it."""
+        cdef Block *block = self.block_at(b)
+        cdef Tree *tree = &self.trees[t]
+        cdef const Node *node = tree.nodes
+        cdef float *body = self.body(block)
+        cdef int32_t *feature = <int32_t *> body
+        cdef float *low = body + self.m
+        cdef float *high = body + 2 * self.m
+        cdef Py_ssize_t k
+        cdef bint right, last = False
+        memset(block, 0, self.block_floats * 4)
+        block.tree, block.leaf, block.next_test = t, leaf, TEST_EVERY
+        tree.leaves[leaf].block = b
+        tree.n_blocks += 1
+        block.seed = <uint32_t> (self.draw() >> 32)
+        for k in range(self.m):
+            feature[k] = -1
+        self.choose_candidates(block)
+        for k in range(self.m):
+            low[k] = high[k] = 0.0
+            if feature[k] >= 0:
+                low[k], high[k] = self.low[feature[k]], self.high[feature[k]]
+            if not high[k] > low[k]:
+                low[k], high[k] = -FARTHEST_BIN, FARTHEST_BIN
+        while node.feature != LEAF and not last:  # the leaf's box
+            right = (self.dense[node.feature] if node.feature >= 0 else 0.0) > node.cut
+            for k in range(2):
+                if tree.nodes[node.child + k].feature == LEAF and tree.nodes[node.child + k].child == leaf:
+                    right, last = k == 1, True
+            if node.feature >= 0:
+                k = node.feature // self.group
+                if feature[k] == node.feature:
+                    if right:
+                        low[k] = max(low[k], node.cut)
+                    else:
+                        high[k] = min(high[k], node.cut)
+            node = &tree.nodes[node.child + right]
+        for k in range(self.m):  # ranges become steps
+            high[k] = max((high[k] - low[k]) / BINS, <float> 1e-6)
+
+    cdef void close_block(self, int32_t b) noexcept nogil:
+        """Block b has no owner."""
+        cdef Block *block = self.block_at(b)
+        self.trees[block.tree].leaves[block.leaf].block = -1
+        self.trees[block.tree].n_blocks -= 1
+        block.tree = -1
+        self.unowned[self.n_unowned] = b
+        self.n_unowned += 1
+
+    cdef void close_least(self, int t) noexcept nogil:
+        """Take the block of the leaf with the fewest recent errors; of equals the first."""
+        cdef Tree *tree = &self.trees[t]
+        cdef int32_t i, least = -1
+        for i in range(tree.n_leaves):
+            if tree.leaves[i].block >= 0 and (least < 0 or tree.leaves[i].errors < tree.leaves[least].errors):
+                least = i
+        self.close_block(tree.leaves[least].block)
+
+    cdef bint take_block(self, int t, int32_t leaf) noexcept nogil:
+        """A leaf gets a free block, if there is one and its tree has less than its share."""
+        if self.n_unowned == 0 or self.trees[t].n_blocks >= self.share:
+            return False
+        self.n_unowned -= 1
+        self.open_block(t, leaf, self.unowned[self.n_unowned])
+        return True
+
+    cdef void challenge(self, int t, int32_t leaf) noexcept nogil:
+        """A leaf that waits takes a block that is free, or that of the next leaf of its tree that has had less than
+        half as many errors."""
+        cdef Tree *tree = &self.trees[t]
+        cdef int32_t i, b
+        if self.take_block(t, leaf):
+            return
+        for i in range(CHALLENGED):  # no-cython-lint
+            tree.hand = 0 if tree.hand + 1 >= tree.n_leaves else tree.hand + 1
+            b = tree.leaves[tree.hand].block
+            if b >= 0 and 2.0 * tree.leaves[tree.hand].errors + self.lead < tree.leaves[leaf].errors:
+                self.close_block(b)
+                self.take_block(t, leaf)
+                return
+
+    cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil:
+        """Of two new leaves the first takes over the block; the second takes one that is free, or that of the fewest
+        errors if it has more."""
+        cdef Tree *tree = &self.trees[t]
+        cdef int32_t i, least = -1
+        cdef float fewest = 0.5 * tree.leaves[other].errors
+        self.close_block(max(tree.leaves[one].block, tree.leaves[other].block))
+        self.take_block(t, one)
+        if self.take_block(t, other):
+            return
+        for i in range(tree.n_leaves):
+            if tree.leaves[i].block >= 0 and i != one and tree.leaves[i].errors < fewest:
+                least, fewest = i, tree.leaves[i].errors
+        if least >= 0:
+            self.close_block(tree.leaves[least].block)
+            self.take_block(t, other)
+
+    # Nodes ------------------------------------------------------------------------------------------------------------
+
+    cdef void place_values(self, const int32_t *places, const double *values, Py_ssize_t size) noexcept nogil:
+        """The sample to route.  Features that there is no room for are absent."""
+        cdef Py_ssize_t i
+        cdef int32_t place
+        cdef float value
+        cdef double at
+        for i in range(self.n_present):
+            self.dense[self.present[i]] = 0.0
+        self.n_present = 0
+        self.complete = True
+        for i in range(size):
+            place = places[i]
+            self.complete &= 0 <= place < self.places
+            if 0 <= place < self.places:
+                at = values[i]
+                value = <float> (-LARGEST if at < -LARGEST else LARGEST if at > LARGEST else at)
+                if value != 0.0 and self.dense[place] == 0.0:
+                    self.dense[place] = value
+                    self.present[self.n_present] = place
+                    self.n_present += 1
+
+    cdef int32_t route(self, const Tree *tree) noexcept nogil:
+        """The node of the leaf that the sample belongs to."""
+        cdef int32_t i = 0
+        cdef int32_t feature = tree.nodes[0].feature
+        while feature != LEAF:
+            i = tree.nodes[i].child + ((self.dense[feature] if feature >= 0 else <float> 0.0) > tree.nodes[i].cut)
+            feature = tree.nodes[i].feature
+        return i
+
+    cdef void begin(self, int t) noexcept nogil:
+        """A tree is one leaf that knows nothing."""
+        cdef Tree *tree = &self.trees[t]
+        cdef int32_t leaf
+        for leaf in range(tree.n_leaves):
+            if tree.leaves[leaf].block >= 0:
+                self.close_block(tree.leaves[leaf].block)
+        tree.resets += tree.n_leaves > 0
+        tree.n_leaves, tree.hand = 1, 0
+        tree.age, tree.fast, tree.slow, tree.square = 0, 0.0, 0.0, 0.0
+        tree.nodes[0] = Node(LEAF, 0.0, 0)
+        tree.leaves[0] = Leaf(-1, 0.0)
+        memset(tree.counts, 0, self.width * 4)
+        self.take_block(t, 0)
+
+    cdef void split(self, int t, Py_ssize_t k, float cut) noexcept nogil:
+        """The leaf of the last sample gets two children, who start from what its statistics predict."""
+        cdef Tree *tree = &self.trees[t]
+        cdef Node *node = &tree.nodes[self.at[t]]
+        cdef int32_t leaf = node.child, other = tree.n_leaves, child = 2 * tree.n_leaves - 1
+        cdef const Block *block = self.block_at(tree.leaves[leaf].block)
+        self.fill_leaves(tree, block, k, cut, leaf, other)
+        tree.nodes[child] = Node(LEAF, 0.0, leaf)
+        tree.nodes[child + 1] = Node(LEAF, 0.0, other)
+        node.feature, node.cut, node.child = (<const int32_t *> self.body(block))[k], cut, child
+        tree.n_leaves += 1
+        tree.leaves[other].block = -1
+        if tree.leaves[other].errors > tree.leaves[leaf].errors:
+            self.give_blocks(t, other, leaf)
+        else:
+            self.give_blocks(t, leaf, other)
+
+    cdef void sweep(self) noexcept nogil:
+        """Errors of leaves count half as much, and ranges of features narrow."""
+        cdef int t
+        cdef int32_t leaf
+        cdef Py_ssize_t j
+        cdef float width
+        for t in range(self.n_trees):
+            for leaf in range(self.trees[t].n_leaves):
+                self.trees[t].leaves[leaf].errors *= 0.5
+        for j in range(self.places):
+            width = self.high[j] - self.low[j]
+            self.low[j] = min(self.low[j] + <float> 0.02 * width, <float> 0.0)
+            self.high[j] = max(self.high[j] - <float> 0.02 * width, <float> 0.0)
+
+    cdef void forget(self, list places) noexcept:
+        """The features at these places are dropped; others may come in their places."""
+        cdef int t
+        cdef int32_t i
+        cdef Py_ssize_t place, b, k, c
+        cdef Block *block
+        cdef Tree *tree
+        for i in range(self.n_present):
+            self.dense[self.present[i]] = 0.0
+        self.n_present = 0
+        memset(self.present, 0, self.places * 4)  # marks, for now
+        for place in places:
+            if place < self.places:
+                self.present[place] = 1
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            for i in range(2 * tree.n_leaves - 1):
+                if tree.nodes[i].feature >= 0 and self.present[tree.nodes[i].feature]:
+                    tree.nodes[i].feature = GONE
+        for place in places:
+            if place >= self.places:
+                continue
+            self.low[place] = self.high[place] = 0.0
+            k = place // self.group
+            for b in range(self.n_blocks):
+                block = self.block_at(b)
+                if block.tree >= 0 and (<const int32_t *> self.body(block))[k] == place:
+                    for c in range(self.n_classes):
+                        memset(self.row(block, c) + self.cells * k, 0, self.cells * 4)
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def sizes(self):
+        """Leaves, those with a block, and restarts of every tree."""
+        cdef int t
+        return [(self.trees[t].n_leaves, self.trees[t].n_blocks, self.trees[t].resets) for t in range(self.n_trees)]
+
+    cdef object rows_of_blocks(self):
+        """The blocks, each a row of numbers."""
+        return viewed(self.blocks, self.n_blocks * self.block_floats, FLOAT).reshape(self.n_blocks, self.block_floats)
+
+    def state(self):
+        cdef int t
+        cdef Tree *tree
+        cdef Py_ssize_t first = sizeof(Block) // 4, head = self.head, m = self.m
+        running, ages, nodes, leaves, counts = [], [], [], [], []
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            running.append((tree.fast, tree.slow, tree.square))
+            ages.append((tree.n_leaves, tree.hand, tree.age, tree.resets))
+            nodes.append(viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE))
+            leaves.append(viewed(tree.leaves, tree.n_leaves, OF_LEAF))
+            counts.append(viewed(tree.counts, tree.n_leaves * self.width, FLOAT))
+        nodes, leaves = np.concatenate(nodes), np.concatenate(leaves)
+        learning = leaves["block"] >= 0
+        blocks = self.rows_of_blocks()[leaves["block"][learning]]  # in the order of their leaves: where says nothing
+        n = len(blocks)
+        return {
+            "features": nodes["feature"].copy(),
+            "cuts": nodes["cut"].copy(),
+            "children": nodes["child"].copy(),
+            "learning": learning,
+            "errors": leaves["errors"].copy(),
+            "counts": np.concatenate(counts).reshape(-1, self.width),
+            "running": np.array(running, dtype=np.float64),
+            "ages": np.array(ages, dtype=np.int64),
+            "heads": blocks[:, 2:7].copy().reshape(n, 5),  # from the weight to the sum
+            "seeds": blocks.view(np.uint32)[:, 7:8].astype(np.int64).reshape(n),
+            "totals": blocks[:, first:head].copy(),
+            "candidates": blocks[:, head:head + m].copy().view(np.int32),
+            "statistics": blocks[:, head + m:].copy(),
+            "low": viewed(self.low, self.places, FLOAT).copy(),
+            "high": viewed(self.high, self.places, FLOAT).copy(),
+        }
+
+    def restore(self, dict state):
+        cdef Py_ssize_t first = sizeof(Block) // 4, group, m, size, most, head, start, end
+        cdef int t
+        cdef Tree *tree
+        n_classes = state["n_classes"]
+        width = self.numbers * n_classes
+        ages = checked_array(state, "ages", np.int64, (self.n_trees, 4), 0, 2**52)
+        running = checked_array(state, "running", np.float64, (self.n_trees, 3), 0.0, 1e100)
+        n_leaves = ages[:, 0]
+        if not (n_leaves.min() >= 1 and n_leaves.max() <= self.leaves_that_fit(width)):
+            raise ValueError("a tree of a forest has too many leaves, or none")
+        if (ages[:, 1] >= n_leaves).any():
+            raise ValueError("the leaf of a tree that is challenged next is out of range")
+        n = int(n_leaves.sum())
+        low = checked_array(state, "low", np.float32, None, -LARGEST, LARGEST)
+        places = len(low)
+        high = checked_array(state, "high", np.float32, places, -LARGEST, LARGEST)
+        counts = checked_array(state, "counts", np.float32, (n, width), self.least, MOST_WEIGHT)
+        errors = checked_array(state, "errors", np.float32, n, 0.0, MOST_SUM)
+        features = checked_array(state, "features", np.int32, 2 * n - self.n_trees, GONE, places - 1)
+        children = checked_array(state, "children", np.int32, 2 * n - self.n_trees, 0, 2 * n + 1)
+        cuts = checked_array(state, "cuts", np.float32, 2 * n - self.n_trees, -LARGEST, LARGEST)
+        ends = np.cumsum(2 * n_leaves - 1)[:-1]
+        for feature, child in zip(np.split(features, ends), np.split(children, ends)):
+            _check_nodes(feature, child)
+        group, m, size, most = self.layout(places, n_classes)
+        learning = checked_array(state, "learning", np.bool_, n, 0, 1)
+        owner = np.repeat(np.arange(self.n_trees), n_leaves)
+        if np.bincount(owner[learning], minlength=self.n_trees).max() > most // self.n_trees:
+            raise ValueError("a tree of a forest has more than its share of blocks")
+        owned = int(learning.sum())
+        head = first + (self.totals_of(n_classes) if m else 0)
+        heads = checked_array(state, "heads", np.float32, (owned, 5), -MOST_SUM, MOST_SUM)
+        seeds = checked_array(state, "seeds", np.int64, owned, 0, 2**32 - 1)
+        totals = checked_array(state, "totals", np.float32, (owned, head - first), 0.0, MOST_WEIGHT)
+        candidates = checked_array(state, "candidates", np.int32, (owned, m), -1, places - 1)
+        rest = size - head - m if m else 0
+        statistics = checked_array(state, "statistics", np.float32, (owned, rest), -MOST_SUM, MOST_SUM)
+        if ((candidates >= 0) & (candidates // group != np.arange(m))).any():
+            raise ValueError("the candidates of a forest do not match its features")
+        # sound: from here on only memory can fail
+        for t in range(self.n_trees):
+            self.trees[t].n_leaves = self.trees[t].n_blocks = 0
+        self.n_blocks = self.n_unowned = 0
+        self.lay_out(places, n_classes)
+        self.blocks = <float *> self.resize(self.blocks, 0, owned * self.block_floats, 4)
+        self.n_unowned = 0
+        self.add_blocks(owned, owned)
+        number = np.concatenate([np.arange(count) for count in n_leaves])
+        if owned:
+            blocks = self.rows_of_blocks()
+            integers = blocks.view(np.int32)
+            integers[:, 0], integers[:, 1] = owner[learning], number[learning]
+            blocks[:, 2:7], blocks.view(np.uint32)[:, 7] = heads, seeds
+            blocks[:, first:head], integers[:, head:head + m], blocks[:, head + m:] = totals, candidates, statistics
+        block = np.where(learning, np.cumsum(learning) - 1, -1)
+        start = end = 0
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            while tree.room < n_leaves[t]:
+                self.reserve_leaves(tree)
+            tree.n_leaves, tree.hand, tree.age, tree.resets = ages[t]
+            tree.fast, tree.slow, tree.square = running[t]
+            leaf, node = slice(start, start + tree.n_leaves), slice(end, end + 2 * tree.n_leaves - 1)
+            nodes, leaves = viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE), viewed(tree.leaves, tree.n_leaves, OF_LEAF)
+            nodes["feature"], nodes["cut"], nodes["child"] = features[node], cuts[node], children[node]
+            leaves["block"], leaves["errors"] = block[leaf], errors[leaf]
+            viewed(tree.counts, tree.n_leaves * self.width, FLOAT)[:] = counts[leaf].ravel()
+            tree.n_blocks = learning[leaf].sum()
+            start, end = leaf.stop, node.stop
+        viewed(self.low, places, FLOAT)[:], viewed(self.high, places, FLOAT)[:] = low, high
+
+    def _check(self):
+        cdef int t
+        cdef Py_ssize_t b, i, k, j
+        cdef Tree *tree
+        cdef Block *block
+        owned = set()
+        assert (
+            self.n_blocks <= self.most_blocks
+            and self.n_blocks * self.block_floats * 4 <= self.bytes * MOST_CLASSES // 2
+        ), "statistics are bounded"
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            assert 1 <= tree.n_leaves <= tree.room and tree.n_leaves <= self.most_leaves, "leaves are bounded"
+            nodes = viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE)
+            _check_nodes(nodes["feature"], nodes["child"])
+            assert GONE <= nodes["feature"].min() and nodes["feature"].max() < self.places
+            counts = viewed(tree.counts, tree.n_leaves * self.width, FLOAT).reshape(-1, self.width)
+            assert np.isfinite(counts).all() and (counts[:, 0] >= 0.0).all()
+            assert (viewed(tree.leaves, tree.n_leaves, OF_LEAF)["errors"] >= 0.0).all()
+            for i in range(tree.n_leaves):
+                if tree.leaves[i].block >= 0:
+                    block = self.block_at(tree.leaves[i].block)
+                    assert block.tree == t and block.leaf == i, "a leaf owns its block"
+                    owned.add(tree.leaves[i].block)
+            assert tree.n_blocks == sum(
+                [tree.leaves[i].block >= 0 for i in range(tree.n_leaves)]
+            ) <= self.share, "every tree has its share"
+        assert (
+            len(owned) + self.n_unowned == self.n_blocks
+            and owned | {self.unowned[i] for i in range(self.n_unowned)} == {*range(self.n_blocks)}
+        )
+        for b in owned:
+            block = self.block_at(b)
+            for k in range(self.m):
+                j = (<const int32_t *> self.body(block))[k]
+                assert (
+                    j == -1
+                    if k * self.group >= self.places else j // self.group == k
+                ), "a candidate is one of its group"
+                assert self.body(block)[2 * self.m + k] > 0.0, "its bins have a width"
