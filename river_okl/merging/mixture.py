@@ -5,13 +5,10 @@
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
-    difference                  grew apart have no average, but their predictions do; the last target is that of the
-                                shard with the most samples
     pending                     is dropped: the merged mixture has said nothing yet
 
-An expert's arrays merge by the words that they are declared with, the rest of it by its ``merged``; trees by a rule in
-``RULES``.  The result is a state for ``Mixture.restore``, which checks it.  Points are rows of one space with the
+An expert's arrays merge by the words that they are declared with, the rest of it by its ``merged``, which is given the
+``Merging``.  The result is a state for ``Mixture.restore``, which checks it.  Points are rows of one space with the
 points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
 """
 
@@ -58,17 +55,8 @@ State = dict[str, Any]
 
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the unweighted one, and the learned ones
-LEAF, GONE = -1, -2  # nodes of a forest that have these instead of the feature of a split
-PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with statistics
-    ("ages", "running"),
-    ("features", "cuts", "children"),
-    ("learning", "errors", "counts"),
-    ("heads", "seeds", "totals", "candidates", "statistics"),
-)
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
-BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
-LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -514,54 +502,9 @@ class Merging:
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
-    def forest(self, new: Any) -> State:
-        """Tree t from the t-th donor, in turn.
-
-        If features cannot keep their positions, trees start new statistics; if the targets of a donor have a very
-        different unit, it gives no tree, and without any other new trees are grown."""
-        donors, units = self.donors, np.array([1.0, 0.0])
-        if self.task == "regression":
-            donors = [each for each in donors if _near(self.units_of_trees(each, new.name))]
-            if not donors:
-                found: State = new.state()
-                return found
-            units = self.units_of_trees(donors[0], new.name)
-        shape = donors[0].state[new.name]
-        forests = [self.moved(each, new.name, shape) for each in donors]
-        if self.task == "regression":
-            for each, forest in zip(donors, forests, strict=True):
-                scale, offset = self.units_of_trees(each, new.name)
-                forest |= in_units(forest, scale / units[0], (offset - units[1]) / units[0]) | {"units": units}
-        return assembled(forests)
-
-    def units_of_trees(self, each: Mixed, name: str) -> Arrays:
-        """Factor and offset that turn what its trees have in their leaves into targets of the merged mixture, or into
-        differences between them."""
-        (ratio, shift), (scale, offset) = self.units(each), each.state[name]["units"].tolist()
-        return np.array([ratio * scale, ratio * offset + (shift if name == "forest" else 0.0)])
-
-    def difference(self, new: Any) -> State:
-        """Trees on differences like other trees; the last target is that of the shard with the most samples."""
-        _, last = max((each.seen, self.last_target(each)) for _, each in self.movers)  # of equals the larger one
-        return self.forest(new) | {"last": last, "change": _numbers(self.moments(self.changes))}
-
-    def last_target(self, each: Mixed) -> float:
-        """Its last target, in units of the merged mixture."""
-        (ratio, shift), last = self.units(each), float(each.state["difference"]["last"])
-        return min(max(ratio * last + shift, -LARGEST_TARGET), LARGEST_TARGET)
-
-    def changes(self, each: Mixed) -> Moments:
-        """The statistics of the differences between its successive targets."""
-        moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
-        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance)
-
-    def moved(self, each: Mixed, name: str, shape: State) -> State:
-        """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
-        to = np.full(1 + max([-1, *each.places.tolist()]), GONE, dtype=np.int32)
-        to[each.places] = each.columns
-        forest = dict(each.state[name])
-        same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
-        return forest if same else relocated(forest, to, shape)
+    def running(self, of: Callable[[Mixed], tuple[float, float, float]]) -> tuple[float, ...]:
+        """Running statistics (_core/store/running.pyx), given their count, mean and variance in each mixture."""
+        return _numbers(self.moments(lambda each: Moments(*of(each))))
 
     def late(self, new: Any) -> State:
         """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
@@ -608,8 +551,7 @@ class Merging:
         experts: State = {"processes": processes}
         for expert in f.experts:
             if expert.name not in experts:
-                rule = RULES.get(expert.name)
-                experts[expert.name] = rule(self, expert) if rule else expert.merged(self)
+                experts[expert.name] = expert.merged(self)
         if self.task == "regression":
             experts["target"] = _numbers(self.target)
         experts |= self.late(f)
@@ -634,70 +576,6 @@ WORDS: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_
     "mean": Merging.averaged,
     "sum": lambda _, found: found.sum(axis=0),
 }
-RULES: dict[str, Callable[[Merging, Any], State]] = {  # of experts that don't merge by their declarations
-    **dict.fromkeys(("forest", "random_forest"), Merging.forest),
-    "difference": Merging.difference,
-}
-
-
-def assembled(forests: list[State]) -> State:
-    """Tree t comes from the t-th forest, in turn; all have the same number of features."""
-    parts: dict[str, list[Any]] = {name: [] for part in PARTS_OF_TREES for name in part}
-    for t in range(len(forests[0]["ages"])):
-        forest = forests[t % len(forests)]
-        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))[t : t + 2]
-        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
-        nodes = 2 * leaves - [t, t + 1]
-        for names, (start, end) in zip(PARTS_OF_TREES, ((t, t + 1), nodes, leaves, blocks), strict=True):
-            for name in names:
-                parts[name].append(forest[name][start:end])
-    return (
-        forests[0]
-        | {name: np.concatenate(part) for name, part in parts.items()}
-        | {"low": np.min([forest["low"] for forest in forests], axis=0)}
-        | {"high": np.max([forest["high"] for forest in forests], axis=0)}
-    )
-
-
-def in_units(forest: State, factor: float, offset: float) -> State:
-    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
-    if (factor, offset) == (1.0, 0.0):
-        return {}
-    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
-    m = forest["candidates"].shape[1]
-    counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
-    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
-    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
-    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
-    return {
-        "counts": counts.astype(np.float32),
-        "heads": heads.astype(np.float32),
-        "statistics": statistics.astype(np.float32),
-        "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
-        "running": forest["running"] * [factor, factor, factor**2],
-    }
-
-
-def _near(units: Arrays) -> bool:
-    """Whether the units of trees are not too different."""
-    return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
-
-
-def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
-    """A forest whose feature at position j is at position to[j] now, of as many features as ``shape`` has; its leaves
-    start new statistics."""
-    n, room = len(forest["low"]), len(shape["low"])
-    place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
-    place[: min(n, len(to))] = to[:n]
-    place[place >= room] = GONE
-    found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
-    for name in PARTS_OF_TREES[-1]:
-        found[name] = shape[name][:0]
-    known = np.flatnonzero(place[:n] >= 0)
-    for name in "low", "high":
-        found[name] = np.zeros_like(shape[name])
-        found[name][place[known]] = forest[name][known]
-    return found
 
 
 def _moments(numbers: Any) -> Moments:

@@ -8,6 +8,8 @@ The statistics of the differences are their own, so that an outlier, which is tw
 
 from libc.math cimport fmax, fmin
 
+import numpy as np
+
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, take_in
 from river_okl._core.store.sample cimport Sample
@@ -54,3 +56,20 @@ cdef class Difference(TargetForest):
         change = running_from(state["change"], "the statistics of the differences between targets are")
         TargetForest.restore(self, state)
         self.last, self.change = last, change
+
+    def units_of(self, merging, each):
+        ratio, (scale, offset) = merging.units(each)[0], each.state[self.name]["units"].tolist()
+        return np.array([ratio * scale, ratio * offset])  # a shift of the targets is none of their differences
+
+    def merged(self, merging):
+        """The last target is that of the shard with the most samples; of equals the larger one."""
+        def last(each):
+            ratio, shift = merging.units(each)
+            return min(max(ratio * float(each.state[self.name]["last"]) + shift, -LARGEST), LARGEST)
+
+        def change(each):
+            ratio, (count, mean, variance, *_) = merging.units(each)[0], each.state[self.name]["change"]
+            return count, ratio * mean, ratio**2 * variance
+
+        _, latest = max([(each.seen, last(each)) for _, each in merging.movers])
+        return TargetForest.merged(self, merging) | {"last": latest, "change": merging.running(change)}

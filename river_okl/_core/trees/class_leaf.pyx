@@ -12,6 +12,8 @@ from libc.stdint cimport int32_t
 from river_okl._core.trees.forest cimport LEAST_BRANCH, Best, Forest, compare
 from river_okl._core.trees.tree cimport Block, Tree
 
+from river_okl._core.trees.merged import assembled, moved
+
 cdef extern from "forest.h":
     enum: LANES
     enum: BINS
@@ -204,6 +206,10 @@ cdef class ClassForest(Forest):
             rows = found["statistics"][:, 2 * m:(2 + BINS * n) * m]  # histograms, after the ranges
             rows[:] = rows.reshape(-1, n, BINS * m)[:, order].reshape(rows.shape)
         return found
+
+    def merged(self, merging):
+        """A tree from each shard in turn."""
+        return assembled(moved(self.name, merging.donors))
 
     def _check(self):
         cdef Py_ssize_t b, k, c

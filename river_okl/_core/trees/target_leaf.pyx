@@ -18,6 +18,7 @@ from river_okl._core.trees.forest cimport GROWN, LEAST_BRANCH, Best, Forest, com
 from river_okl._core.trees.tree cimport Block, Tree
 
 from river_okl._core.states import checked_array
+from river_okl._core.trees.merged import assembled, in_units, moved, near
 
 cdef extern from "forest.h":
     enum: BINS
@@ -215,6 +216,23 @@ cdef class TargetForest(Forest):
         if self.seen:
             self.weigh()
         self.scale, self.offset = units
+
+    def units_of(self, merging, each):
+        """Factor and offset that turn what the leaves of a shard's trees predict into targets of the merged mixture."""
+        (ratio, shift), (scale, offset) = merging.units(each), each.state[self.name]["units"].tolist()
+        return np.array([ratio * scale, ratio * offset + shift])
+
+    def merged(self, merging):
+        """A tree from each shard in turn; none from one whose targets have a very different unit."""
+        donors = [each for each in merging.donors if near(self.units_of(merging, each))]
+        if not donors:
+            return self.state()
+        units = self.units_of(merging, donors[0])
+        forests = moved(self.name, donors)
+        for each, forest in zip(donors, forests):
+            scale, offset = self.units_of(merging, each)
+            forest |= in_units(forest, scale / units[0], (offset - units[1]) / units[0]) | {"units": units}
+        return assembled(forests)
 
     def _check(self):
         cdef Py_ssize_t b, k

@@ -1,0 +1,99 @@
+"""Forests of several shards become one: a tree from each in turn, as trees that grew apart have no average.
+
+What a forest is here is its state, in arrays over all trees, nodes, leaves and blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = dict[str, Any]
+
+LEAF, GONE = -1, -2  # nodes that have these instead of the feature of a split
+BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
+LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
+PARTS = (  # what there is for each tree, node, leaf, and leaf with statistics
+    ("ages", "running"),
+    ("features", "cuts", "children"),
+    ("learning", "errors", "counts"),
+    ("heads", "seeds", "totals", "candidates", "statistics"),
+)
+
+
+def moved(name: str, donors: list[Any]) -> list[State]:
+    """The forests of shards (``river_okl.merging.mixture.Mixed``), their features at those of the merged mixture.
+
+    Where features cannot keep their positions, trees start new statistics.
+    """
+    shape = donors[0].state[name]
+    found = []
+    for each in donors:
+        to = np.full(1 + max([-1, *each.places.tolist()]), GONE, dtype=np.int32)
+        to[each.places] = each.columns
+        forest = dict(each.state[name])
+        same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
+        found.append(forest if same else relocated(forest, to, shape))
+    return found
+
+
+def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
+    """A forest whose feature at position j is at position to[j] now, of as many features as ``shape`` has; its leaves
+    start new statistics."""
+    n, room = len(forest["low"]), len(shape["low"])
+    place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
+    place[: min(n, len(to))] = to[:n]
+    place[place >= room] = GONE
+    found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
+    for name in PARTS[-1]:
+        found[name] = shape[name][:0]
+    known = np.flatnonzero(place[:n] >= 0)
+    for name in "low", "high":
+        found[name] = np.zeros_like(shape[name])
+        found[name][place[known]] = forest[name][known]
+    return found
+
+
+def assembled(forests: list[State]) -> State:
+    """Tree t comes from the t-th forest, in turn; all have the same number of features."""
+    parts: dict[str, list[Any]] = {name: [] for part in PARTS for name in part}
+    for t in range(len(forests[0]["ages"])):
+        forest = forests[t % len(forests)]
+        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))[t : t + 2]
+        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
+        nodes = 2 * leaves - [t, t + 1]
+        for names, (start, end) in zip(PARTS, ((t, t + 1), nodes, leaves, blocks), strict=True):
+            for name in names:
+                parts[name].append(forest[name][start:end])
+    return (
+        forests[0]
+        | {name: np.concatenate(part) for name, part in parts.items()}
+        | {"low": np.min([forest["low"] for forest in forests], axis=0)}
+        | {"high": np.max([forest["high"] for forest in forests], axis=0)}
+    )
+
+
+def near(units: NDArray[np.float64]) -> bool:
+    """Whether the units of trees are not too different."""
+    return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
+
+
+def in_units(forest: State, factor: float, offset: float) -> State:
+    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
+    if (factor, offset) == (1.0, 0.0):
+        return {}
+    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
+    m = forest["candidates"].shape[1]
+    counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
+    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
+    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
+    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
+    return {
+        "counts": counts.astype(np.float32),
+        "heads": heads.astype(np.float32),
+        "statistics": statistics.astype(np.float32),
+        "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
+        "running": forest["running"] * [factor, factor, factor**2],
+    }
