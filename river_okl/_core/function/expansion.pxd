@@ -50,9 +50,7 @@ cdef class Expansion(Function):
     cpdef double similarity(self, Py_ssize_t i) except? -1.0
     cpdef Py_ssize_t smallest(self) except -1
     cpdef Py_ssize_t replaceable(self, double dependent) except -1
-    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
     cdef int grow(self) except -1
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int fill(self, dict state) except -1
-    cdef tuple options(self)

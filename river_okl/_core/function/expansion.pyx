@@ -4,17 +4,15 @@ It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i w
 (coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  This file keeps
 them consistent and reads f; ``_check`` recomputes everything by brute force.
 
-There are four ways to read f, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` rows of a
-frame, ``observe`` a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
+Read f, with weights for its outputs, by ``evaluate`` of a sample, ``evaluate_many`` of rows of a frame, ``observe`` of
+a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
 
 The last sample is the one last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``, ``value``,
-``row`` and ``self_similarity`` refer to it, and raise if there is none.  It remains the last sample when points are
-added or removed.  With classes it has the direction set by ``observe``.  If the last sample is given again, its kernel
-row is reused; if no coefficient has changed either, so is the value.
+``row`` and ``self_similarity`` refer to it, and raise if there is none.  With classes it has the direction set by
+``observe``.  If it is given again, its kernel row is reused; if no coefficient has changed either, so is the value.
 
-A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing, not even the last
-sample.  A position i of a support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is
-unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method (``_check``).
+A sample is a dict, or a row of a ``Frame``; a rejected one changes nothing, not even the last sample.  A position of a
+support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is unchanged.
 """
 
 cimport cython
@@ -38,9 +36,6 @@ from river_okl._core.store.points cimport MOST_POINTS, Points
 from river_okl._core.store.sample cimport Frame, Sample, take_row
 
 from river_okl._core.states import checked_whole
-
-
-cdef tuple ONE = (1.0,)
 
 
 @cython.final
@@ -153,12 +148,13 @@ cdef class Expansion(Function):
     def evaluate(self, sample, tuple weights=None):
         """Σ weight · output at x (None: output 0); with classes a list, one for each.
 
-        Requires no more weights than outputs.  Makes x the last sample; f is unchanged.
+        x becomes the last sample.
         """
         cdef Py_ssize_t c
         self.look(sample)
         if self.alpha.n_classes:
-            return [self.sums.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
+            weights = weights or (1.0,)
+            return [self.sums.combined(c, weights) for c in range(self.alpha.n_classes)]
         if weights is not None:
             return self.sums.combined(0, weights)
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
@@ -172,9 +168,8 @@ cdef class Expansion(Function):
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample to be learned, along its direction.
 
-        With classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival, the
-        largest of the others (the first in ties).  Makes x the last sample, with this direction, counts it for a
-        data-driven bandwidth, and removes support vectors in excess of the budget after an interrupted step.
+        With classes, ``target`` is that of x, and f(x) the margin (F_y - F_r)/√2 over the rival, the first largest of
+        the others.  x becomes the last sample, with this direction, and counts for a data-driven bandwidth.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
@@ -197,10 +192,7 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output of the current f at the last sample, along its direction.
-
-        Requires a last sample, and no more weights than outputs.  Changes nothing.
-        """
+        """Σ weight · output of the current f at the last sample, along its direction."""
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.rows.seen()
@@ -212,8 +204,7 @@ cdef class Expansion(Function):
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
         """Σ weight · output at every row of a frame, for every class: an array of shape (rows, classes or 1).
 
-        Requires no more weights than outputs.  The result is bit-identical to that of ``evaluate``.  There is no last
-        sample afterwards; f is unchanged.
+        To the last bit what ``evaluate`` gives.  There is no last sample afterwards.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
         cdef double[:, ::1] view
@@ -271,8 +262,7 @@ cdef class Expansion(Function):
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
 
-        Requires a last sample, and room: fewer support vectors than the budget, plus one with ``spare``.  x becomes the
-        last support vector.
+        Requires a last sample, and room: fewer support vectors than the budget, plus one with ``spare``.
         """
         self.alpha.check_output(output)
         self.rows.seen()
@@ -539,31 +529,28 @@ cdef class Expansion(Function):
         self.points.check_position(i)
         return self.rows.row[i]
 
-    # Choosing one (choice.pyx): requires a support vector -------------------------------------------------------------
+    # Choosing one (choice.pyx), of ties the oldest: requires a support vector -----------------------------------------
 
     cpdef Py_ssize_t smallest(self) except -1:  # no-cython-lint
-        """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
+        """The position of the smallest α_i² κ(z_i, z_i)."""
         self.points.check_position(0)
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of these values of the first support vectors; ties (1e-9 relative to it or to a
-        scale) go to the oldest."""
+        """The position of the smallest of these values of the first support vectors; ties are relative to ``scale``."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
-        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the span of the
-        last sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) counts as
-        0."""
+        """The position of the smallest α_i² δ_i², δ_i the distance of κ_i from the span of the last sample's κ_x; δ_i²
+        below ``dependent`` · κ(z_i, z_i) counts as 0."""
         self.rows.seen()
         self.points.check_position(0)
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m whose fusion with p has the smallest loss, and h and α_z of that fusion (merging.h);
-        ties (1e-9 relative to α_p²) go to the oldest.  Requires a single Gaussian kernel, and that α_p is the smallest
-        coefficient."""
+        """The support vector m whose fusion with p has the smallest loss, and h and α_z of that fusion (merging.h).
+        Requires a single Gaussian kernel, and that α_p is the smallest coefficient."""
         self.points.check_position(p)
         self.alpha.reject_classes()
         return partner(self.rows, self.alpha, p)
@@ -591,16 +578,7 @@ cdef class Expansion(Function):
 
     def add_class(self):
         """Add a class with F = 0; the third one also splits f into functions of the first two."""
-        self.reserve_classes(max(2, self.alpha.n_classes) + 1)
-
-    def permute(self, list order):
-        """Permute the labels: class c becomes what order[c] was; for two labels [1, 0] negates f."""
-        columns = self.alpha.permute(order, self.points.n)
-        self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
-        self.sums.forget()
-
-    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
-        """Increase the number of classes; new ones have F = 0."""
+        cdef Py_ssize_t n_classes = max(2, self.alpha.n_classes) + 1
         if self.norms.keeps_values:
             raise RuntimeError("values=True supports a single function only")
         try:
@@ -614,7 +592,12 @@ cdef class Expansion(Function):
         self.alpha.n_classes = n_classes
         self.share_budget(n_classes)
         self.sums.forget()
-        return 0
+
+    def permute(self, list order):
+        """Permute the labels: class c becomes what order[c] was; for two labels [1, 0] negates f."""
+        columns = self.alpha.permute(order, self.points.n)
+        self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
+        self.sums.forget()
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1:
         """Multiply a budget per class by the number of classes."""
@@ -658,23 +641,14 @@ cdef class Expansion(Function):
         }
 
     def restore(self, dict state):
-        """Resume from an untrusted state, after checking every number.
-
-        There is no last sample afterwards.  If this raises, nothing has changed.
-        """
-        cdef Expansion made = _new(*self.options())
-        made.fill(state)
-        made.norms.check_sizes()
-        made.rows.memo = self.rows.memo
-        self.points, self.rows, self.alpha, self.gram_ = made.points, made.rows, made.alpha, made.gram_
-        self.norms, self.sums, self.budget = made.norms, made.sums, made.budget
-        self.ald_residual_valid = False
+        """Resume from an untrusted state, after checking every number; if this raises, the expansion is of no use."""
+        self.fill(state)
+        self.norms.check_sizes()
 
     def __setstate__(self, state):
         self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
 
     cdef int fill(self, dict state) except -1:
-        """``restore`` into a new object, which is invalid if this raises."""
         cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
         if n_classes == 1 or (n_classes and self.norms.keeps_values):
             raise ValueError(f"n_classes is {n_classes}")
@@ -700,20 +674,12 @@ cdef class Expansion(Function):
         dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
         return capacity * (8 * (n_columns + 9 + dense) + 16 * (1 + (self.gram_ is not None) * capacity))
 
-    cdef tuple options(self):
-        return (
-            self.kernel.terms,
-            self.budget if self.each is None else self.each,
-            bool(self.spare),
-            self.alpha.n_outputs,
-            bool(self.norms.keeps_norm),
-            bool(self.norms.keeps_values),
-            self.gram_ is not None,
-            self.each is not None,
-        )
-
     def __reduce__(self):
-        return _new, self.options(), self.state()
+        options = (
+            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs,
+            bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
+        )
+        return _new, options, self.state()
 
     def _check(self):
         """Check the invariants at the heads of the core's files, by brute force."""

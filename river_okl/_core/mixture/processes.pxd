@@ -33,8 +33,7 @@ cdef class Processes(Expert):
     cdef readonly Py_ssize_t most       # points in the dictionary
     cdef readonly Py_ssize_t n
     cdef int32_t *position              # [most + 1] of its points; -1: a sample that is not stored yet
-    cdef Py_ssize_t capacity
-    cdef int32_t *member                # [capacity] the number in the dictionary of every point, or -1
+    cdef int32_t *member                # [point] its number in the dictionary, or -1
 
     # scratch: the last sample
     cdef double *squares[METRICS]       # of the dictionary

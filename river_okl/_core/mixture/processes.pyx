@@ -76,6 +76,8 @@ cdef class Processes(Expert):
             self.dots[i] = self.doubles(NULL, 0, room)
         for i in range(PROCESSES):
             self.inverse_temperature[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
+        self.per_point = self.points.axis()
+        self.derive(<size_t> &self.member, (self.per_point,), dtype="i4", default=-1)
         self.position = <int32_t *> self.resize(NULL, 0, room, 4)
         self.alpha = self.doubles(NULL, 0, room)
         self.work = self.doubles(NULL, 0, 3 * room)
@@ -97,9 +99,7 @@ cdef class Processes(Expert):
         self.posteriors, self.task, self.regression = posteriors, task, task == "regression"
 
     cdef int reserve_points(self) except -1:
-        if self.points.capacity > self.capacity:
-            self.member = <int32_t *> self.resize(self.member, self.capacity, self.points.capacity, 4)
-            self.capacity = self.points.capacity
+        Expert.reserve_points(self)
         return self.reserve_dictionary(min(self.n, self.most) + 1)
 
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
@@ -333,13 +333,9 @@ cdef class Processes(Expert):
                 self.position[r], self.member[i] = <int32_t> i, <int32_t> r
         return 0
 
-    cdef void stored(self, double target) noexcept:
-        self.member[self.points.n - 1] = -1
-
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        cdef Py_ssize_t last = self.points.n
-        self.member[i] = self.member[last]
-        if i != last and self.member[i] >= 0:
+        Expert.dropped(self, i)
+        if self.member[i] >= 0:
             self.position[self.member[i]] = <int32_t> i
 
     # Kernels ----------------------------------------------------------------------------------------------------------
@@ -570,6 +566,7 @@ cdef class Processes(Expert):
 
     def _check(self):
         cdef Py_ssize_t i, r, n = self.points.n
+        Expert._check(self)
         assert self.n <= self.most
         assert all([self.member[self.position[r]] == r for r in range(self.n)])
         assert sum([self.member[i] >= 0 for i in range(n)]) == self.n

@@ -92,8 +92,8 @@ cdef class Trees(Expert):
         self, int n_trees, Py_ssize_t n_classes, *, Py_ssize_t one_in=1, Py_ssize_t bytes=15 << 14, uint64_t seed=1
     ):
         cdef int t
-        if self.numbers == 0:
-            raise TypeError("trees have leaves of classes or of a target")
+        if self.numbers == 0 or self.trees != NULL:
+            raise TypeError("trees have leaves of classes or of a target, and are made once")
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
         self.n_trees, self.one_in, self.bytes, self.random = n_trees, one_in, bytes, seed
