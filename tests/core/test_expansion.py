@@ -71,18 +71,15 @@ def test_scratch_is_not_pickled():
 def test_a_damaged_state_is_rejected():
     terms = RBF._terms()
     state = filled(6, norm=True, values=True, inverse=True).state()
-    f = Expansion(terms, norm=True, values=True, inverse=True)
-    f.evaluate({"a": 0.5})
-    f.add(1.0)
-    before = state_of(f)
     for bad in damages(state):
         with pytest.raises((ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError)):
-            f.restore(bad)
-        assert state_of(f) == before
-        f._check()
+            Expansion(terms, norm=True, values=True, inverse=True).restore(bad)
+    f = Expansion(terms, norm=True, values=True, inverse=True)
     f.restore(state)
     assert comparable(f.state()) == comparable(state)
     f._check()
+    with pytest.raises(RuntimeError, match="before there are any"):
+        f.restore(state)
 
 
 def damages(value):

@@ -595,6 +595,8 @@ cdef class Points(Owner):
         cdef const int64_t[::1] counts = state["counts"]
         cdef const int64_t[::1] ranks = state["ranks"]
         cdef const int64_t[::1] birth = state["birth"]
+        if self.n_slots:
+            raise RuntimeError("points are restored before there are any")
         check_points(state, self.most, LANES)
         n = birth.shape[0]
         if self.capacity < state["capacity"]:
