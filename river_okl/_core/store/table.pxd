@@ -53,6 +53,8 @@ cdef class Table(Owner):
     cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
+    cdef PyObject **in_units        # [n_in_units] those of them whose values are in units of a target
+    cdef Py_ssize_t n_in_units
     cdef dict parts                 # tables of its own, by name; None: it has none
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept

@@ -167,6 +167,12 @@ cdef class Table(Owner):
         array.clear(self.start(array), size)
         self.declared[self.n_declared] = <PyObject *> array
         self.n_declared += 1
+        if power:
+            self.in_units = <PyObject **> self.resize(
+                self.in_units, self.n_in_units, self.n_in_units + 1, sizeof(PyObject *)
+            )
+            self.in_units[self.n_in_units] = <PyObject *> array
+            self.n_in_units += 1
 
     def derive(self, size_t address, tuple axes, *, dtype="f8", default=0.0):
         """An array that is computed from those of the state."""
@@ -322,10 +328,8 @@ cdef class Table(Owner):
         cdef Array array
         cdef double *cells
         cdef double factor
-        for i in range(self.n_declared):
-            array = <Array> self.declared[i]
-            if array.power == 0:
-                continue
+        for i in range(self.n_in_units):
+            array = <Array> self.in_units[i]
             factor, cells = ratio if array.power == 1 else ratio * ratio, <double *> self.start(array)
             self.around(array, None, &size, &after)
             for j in range(size):
