@@ -304,6 +304,14 @@ def test_what_is_in_the_unit_of_a_target_follows_it_within_its_bounds():
     assert table.state()["seen"] == 3
 
 
+def test_what_is_discarded_has_no_unit_any_more():
+    table = with_parts()
+    table.discard(table.address(2))
+    table.change_unit(3.0)
+    table._check()
+    assert table.state().keys() == {"seen", "error", "part"} and table.state()["error"] == 6.0
+
+
 def test_a_table_becomes_another_one():
     one, other = with_parts(), with_parts()
     other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})

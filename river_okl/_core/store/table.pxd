@@ -66,6 +66,7 @@ cdef class Table(Owner):
     cdef object saved(self, Array array)
     cdef int check_saved(self, Array array, dict state) except -1
     cpdef void discard(self, size_t address) noexcept
+    cdef Py_ssize_t leave_out(self, PyObject **arrays, Py_ssize_t n, void **pointer) noexcept
     cpdef int reserve(self) except -1
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept

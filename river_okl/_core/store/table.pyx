@@ -191,15 +191,20 @@ cdef class Table(Owner):
 
     cpdef void discard(self, size_t address) noexcept:
         """An array is no longer needed; its pointer becomes NULL."""
-        cdef Py_ssize_t i, kept = 0
         cdef void **pointer = <void **> address
-        for i in range(self.n_declared):
-            if self.pointer(<Array> self.declared[i]) != pointer:
-                self.declared[kept] = self.declared[i]
-                kept += 1
-        self.n_declared = kept
+        self.n_declared = self.leave_out(self.declared, self.n_declared, pointer)
+        self.n_in_units = self.leave_out(self.in_units, self.n_in_units, pointer)
         self.release(pointer[0])
         pointer[0] = NULL
+
+    cdef Py_ssize_t leave_out(self, PyObject **arrays, Py_ssize_t n, void **pointer) noexcept:
+        """Leave the array with this pointer out of a list of n; how many are left."""
+        cdef Py_ssize_t i, kept = 0
+        for i in range(n):
+            if self.pointer(<Array> arrays[i]) != pointer:
+                arrays[kept] = arrays[i]
+                kept += 1
+        return kept
 
     cdef void **pointer(self, Array array) noexcept:
         """The attribute that points to its buffer."""
