@@ -13,6 +13,7 @@ import pytest
 from river import dummy, evaluate, metrics, preprocessing
 
 import river_okl
+from river_okl._core.mixture.change import Change
 from river_okl._core.mixture.pending import without_opinions
 from tests import streams
 from tests.core.expansions import run_python
@@ -685,3 +686,11 @@ def test_random_actions(cls, seed):
         assert np.isfinite(
             [*ask(copy.deepcopy(model), xs[i]).values()] if labels and cls is CLASSES[0] else [0.0]
         ).all()
+
+
+def test_the_losses_of_a_change_follow_the_unit_of_the_target():
+    change = Change(5.0, 0.02)
+    state = {"fast": 1.0, "mean": 2.0, "variance": 3.0, "bar": 4.0, "seen": 300, "left": 7}
+    change.restore(state)
+    change.change_unit(10.0)
+    assert change.state() == {**state, "fast": 10.0, "mean": 20.0, "variance": 300.0, "bar": 40.0}

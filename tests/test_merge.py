@@ -758,6 +758,20 @@ def test_transformers_merge_as_for_one_stream(name):
     )
 
 
+def test_linear_estimates_merge_in_the_units_of_the_merged_target():
+    """Where a shard knows the constant better, the merged one is closer to its level than the mean of all targets."""
+    rng, shards = random.Random(1), []
+    for n, level in ((900, 100.0), (100, 140.0)):
+        shard = river_okl.OKLRegressor(budget=8)
+        shard.learn_stream(({"a": rng.gauss(0.0, 1.0)}, level + rng.gauss(0.0, 1.0)) for _ in range(n))
+        shards.append(shard)
+    merged = river_okl.merge(shards)._f.state()
+    _, mean, variance, *_ = merged["target"]
+    constant = mean + math.sqrt(variance) * merged["combiner"]["linear"]["coef"][0]
+    assert mean == pytest.approx(104.0, abs=0.2)
+    assert 100.0 < constant < 103.0
+
+
 def test_unmergeable_models_state_why():
     imputers = [preprocessing.StatImputer(("a", stats.Quantile(0.5))) for _ in range(2)]
     with pytest.raises(TypeError, match="StatImputer with a Quantile does not merge"):

@@ -13,6 +13,7 @@ from river import datasets, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl import OKLClassifier, PerClass, kernels
+from river_okl._core.calibration import Calibration
 from river_okl._core.function.frequencies import frequencies
 from tests import reference
 from tests.discovery import CLASSES, parameters, shares, small
@@ -101,6 +102,18 @@ def test_the_error_of_binary_classes_gives_advice(name):
     with pytest.raises(ValueError, match=r"'c' is a third label.*OneVsRestClassifier"):
         model.learn_one(x, "c")
     assert pickle.dumps(model) == before
+
+
+def test_every_label_calibrates_by_its_margin():
+    model, calibration = river_okl.KernelPAClassifier(kernels.RBF(0.5)), Calibration()
+    for i, (x, _) in enumerate(dense(CLASSIFICATION, n=120)):
+        y = "abc"[i % 3]
+        if i > 2:
+            scores = dict(zip("abc", model._f.evaluate(x), strict=True))
+            calibration.restore(model._calibration.state())
+            calibration.update((scores.pop(y) - max(scores.values())) / math.sqrt(2.0))
+        model.learn_one(x, y)
+        assert i < 3 or model._calibration.state() == pytest.approx(calibration.state(), rel=1e-9)
 
 
 class Three:

@@ -762,6 +762,20 @@ def test_permuted_classes_give_the_same_mixture(order):
     other._check()
 
 
+def test_a_forgotten_feature_leaves_no_coefficient():
+    """Nor does it take that of another one with it."""
+    model, rng, forgotten = river_okl.OKLRegressor(budget=8), random.Random(1), 0
+    for i in range(400):
+        x = {"a": rng.gauss(0.0, 1.0), f"new {i}": 1.0}
+        model.learn_one(x, 5.0 * x["a"] + rng.gauss(0.0, 0.1))
+        state = model._f.state()
+        coef, free = state["combiner"]["linear"]["coef"], state["scaler"]["free"]
+        forgotten += len(free)
+        assert not coef[1 + free[free < 63]].any()
+        assert i < 50 or coef[1] > 0.5, "the first feature is the first one after the constant"
+    assert forgotten > 0
+
+
 def test_mean_distances_forget():
     """After 20,000 samples the sums of squares and their number count half; the mean stays."""
     model, rng = river_okl.OKLRegressor(budget=8), random.Random(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 
@@ -12,6 +13,7 @@ from river import datasets, preprocessing, proba
 import river_okl
 from river_okl import kernels
 from tests import reference, streams
+from tests.discovery import snapshot
 
 
 def kappa(x, z):
@@ -95,6 +97,20 @@ def test_below_the_budget_it_is_the_exact_gaussian_process():
         found = model.predict_one(x, with_dist=True)
         assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=5e-3)
         assert found.sigma**2 == pytest.approx(1.5 * 1.001 - k @ np.linalg.solve(noisy, k) + 0.2, rel=2e-2)
+
+
+def test_the_sample_with_a_third_label_is_learned_from_the_new_posterior():
+    """And not from what the one of two labels said of it."""
+    model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=8)
+    stream = list(streams.dense(streams.CLASSIFICATION, n=41))
+    model.learn_stream(stream[:40])
+    expected, x = copy.deepcopy(model._f), stream[40][0]
+    expected.add_class()
+    expected.predict({"other": 1.0})
+    expected.learn(x, 2.0, 1.0)
+    model.predict_proba_one(x)
+    model.learn_one(x, "third")
+    assert snapshot(model._f) == snapshot(expected)
 
 
 def test_a_third_label_keeps_the_binary_posterior():
