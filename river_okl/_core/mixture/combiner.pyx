@@ -65,7 +65,7 @@ cdef class Combiner(Expert):
         return 0
 
     cdef void fill(self, const double *said, double linear) noexcept:
-        """The stack's inputs, and its estimate: the processes' means, the linear one, a constant, and the others'."""
+        """Ask the stack, given the processes' means, the linear one, a constant, and the others'."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):

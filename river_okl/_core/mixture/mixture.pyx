@@ -129,7 +129,7 @@ cdef class Mixture(Reader):
         return 0
 
     cdef int contain_experts(self) except -1:
-        """They are saved, checked and permuted with the mixture."""
+        """Save, check and permute the experts with the mixture."""
         for expert in self.experts:
             self.contain(expert.name, expert)
         return 0

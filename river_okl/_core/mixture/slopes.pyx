@@ -32,7 +32,7 @@ cdef class Slopes(Owner):
         self.processes = processes
 
     cdef int learn(self, const Sample *x, const Outcome *y) except -1:
-        """Of some samples, before the processes learn them."""
+        """Measure the slopes at some samples, before the processes learn them."""
         if self.processes.n > 1 and (
             y.seen % EVERY == 0 or (self.processes.regression and y.seen < ALL_OF_REGRESSION)
         ):

@@ -162,7 +162,7 @@ cdef class TargetMixture(Mixture):
         self.note_then(self.q)
 
     cdef void note_then(self, const double *of) noexcept:
-        """What the judgement of what was said makes of these predictions."""
+        """Note what the judgement of what was said makes of these predictions."""
         cdef double *own = self.p + self.rows
         memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
         memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)

@@ -33,12 +33,12 @@ cdef class Ring(Owner):
         return self.at(self.n - 1)
 
     cdef void drop(self, Py_ssize_t count) noexcept:
-        """The oldest ones go."""
+        """Drop the oldest ones."""
         self.start = (self.start + count) % self.room
         self.n -= count
 
     cdef void clear(self) noexcept:
-        """All go, and their room."""
+        """Drop all, and their room."""
         self.release(self.records)
         self.records = NULL
         self.n = self.room = self.start = 0

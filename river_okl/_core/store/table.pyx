@@ -183,7 +183,7 @@ cdef class Table(Owner):
         self.declare(address, None, axes, dtype=dtype, scratch=True)
 
     def contain(self, str name, part):
-        """A table of its own, which is part of the state; returns it."""
+        """Add a table of its own, which is saved as a part of the state; returns it."""
         if self.parts is None:
             self.parts = {}
         self.parts[name] = part
@@ -328,7 +328,7 @@ cdef class Table(Owner):
         return 0
 
     cpdef void change_unit(self, double ratio) noexcept:
-        """A target y becomes ratio · y; what is in its unit stays within its bounds."""
+        """Convert what is in the unit of a target y, which becomes ratio · y; values stay within their bounds."""
         cdef Py_ssize_t i, j, size, after
         cdef Array array
         cdef double *cells
@@ -341,7 +341,7 @@ cdef class Table(Owner):
                 cells[j] = fmin(fmax(factor * cells[j], array.low), array.high)
 
     cpdef void copy(self, Table other) noexcept:
-        """It becomes another one, which has the same declarations and sizes, the last sample included."""
+        """Copy another table of the same declarations and sizes, the last sample included."""
         cdef Py_ssize_t i, size, after
         cdef Array array
         for i in range(self.n_declared):
