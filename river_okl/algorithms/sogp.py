@@ -36,7 +36,7 @@ class SOGP(PredictiveModel):
         forgetting: float,
         prior_variance: float,
         noise: float,
-        regression: bool,
+        numeric: bool,
     ) -> None:
         check_dictionary(budget)
         check_between("forgetting", forgetting, 0.5, 1.0)
@@ -52,7 +52,7 @@ class SOGP(PredictiveModel):
             prior_variance=prior_variance,
             forgetting=forgetting,
             noise=noise,
-            regression=regression,
+            numeric=numeric,
         )
 
 
@@ -111,7 +111,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         noise: float = 0.05,
     ):
         super().__init__(
-            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, regression=False
+            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, numeric=False
         )
 
     @locked
@@ -184,7 +184,7 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         noise: float = 0.1,
     ):
         super().__init__(
-            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, regression=True
+            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, numeric=True
         )
 
     def _prediction(self, x: Any) -> tuple[float, float]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.pending import without_opinions
-from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
+from river_okl._core.mixture.processes import NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MOST_WORDS
@@ -427,8 +427,7 @@ class Merging:
         if own != self.kernels[k] or not same:
             was = self.space.gram(own, each.weights[:, own.metric], rows, rows)
             changed = K - was
-            if self.task == "regression":
-                keep = max(LEAST_KEPT, alike(was, K))
+            keep = max(each.f.processes.least_kept, alike(was, K))
         found = []
         states = each.processes["posteriors"][each.of_kernel(source)]
         for state, (_, prior_variance, _) in zip(states, POSTERIORS_OF[self.task], strict=True):

@@ -29,7 +29,8 @@ cdef class Basis(Owner):
 cdef class Posterior(Owner):
     # The posterior of f at the points of a dictionary.
     cdef readonly Basis basis
-    cdef readonly double prior_variance, forgetting
+    cdef readonly double prior_variance, forgetting, noise
+    cdef readonly bint numeric          # whether targets are numbers, and no indices of classes
     cdef readonly Py_ssize_t columns, columns_allocated
     cdef double *means              # [columns_allocated, capacity] μ
     cdef Triangle learned           # D / factor
@@ -39,7 +40,7 @@ cdef class Posterior(Owner):
     # the step of the means that waits for the next ``predict``, which reads all of them: μ ← shrink μ + step was_h
     cdef bint waits
     cdef double shrink
-    cdef double *step               # [columns]
+    cdef double *step               # [columns] c
     cdef double *was_h              # [capacity + 1]
     cdef double variance            # Var f(x)
 
@@ -52,7 +53,9 @@ cdef class Posterior(Owner):
     cdef void forget(self, const double *k) noexcept nogil
     cdef void fold(self) noexcept nogil
     cdef void settle(self) noexcept nogil
-    cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
+    cdef void answer(self, double inverse_temperature, double *p) noexcept nogil
+    cdef double likelihood(self, double target, double w) noexcept nogil
+    cdef void learn(self, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
     cdef void restart(self) noexcept nogil
@@ -62,9 +65,4 @@ cdef class Posterior(Owner):
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept
 
 
-cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil
-cdef void gaussians(
-    const double *mean, Py_ssize_t n, Py_ssize_t target, double v, double noise, double w, double *c, double *b
-) noexcept nogil
-cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
 cpdef double normal(double z) noexcept nogil

@@ -31,6 +31,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from river_okl._core.calibration cimport softmax
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.memory cimport Owner, array_of, fill
@@ -177,12 +178,24 @@ cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const d
 
 
 cdef class Posterior(Owner):
-    """μ and D over a basis, for one prior variance and one rate of forgetting."""
+    """μ and D over a basis, for one prior variance and one rate of forgetting.
 
-    def __init__(self, Basis basis, double prior_variance, double forgetting, Py_ssize_t columns=1):
+    Parameters
+    ----------
+    noise
+        σ², the noise variance of numeric targets, or of the targets 0 and 1 of many classes.
+    numeric
+        Whether targets are numbers; otherwise they are indices of classes.
+    columns
+        1 for numbers or two classes, or else one for each class.
+    """
+
+    def __init__(
+        self, Basis basis, double prior_variance, double forgetting, double noise, bint numeric, Py_ssize_t columns=1
+    ):
         self.basis = basis
-        self.prior_variance = prior_variance
-        self.forgetting = forgetting
+        self.prior_variance, self.forgetting = prior_variance, forgetting
+        self.noise, self.numeric = noise, numeric
         self.factor = 1.0
         self.learned = Triangle(basis.capacity)
         self.learned.n = basis.inverse.n  # nothing is known of the points that are there
@@ -293,11 +306,32 @@ cdef class Posterior(Owner):
             learned[i] *= self.factor
         self.factor = 1.0
 
-    cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
-        """The sample of the last ``predict``, with a c for each column; if it is added, before the basis adds it."""
+    cdef void answer(self, double inverse_temperature, double *p) noexcept nogil:
+        """What is predicted of the last sample: the mean of a number, or the probability of each class."""
+        if self.numeric:
+            p[0] = self.mean[0]
+        elif self.columns == 1:
+            p[1] = normal(self.mean[0] / sqrt(1.0 + self.variance))
+            p[0] = 1.0 - p[1]
+        else:
+            softmax(self.mean, inverse_temperature, self.columns, p)
+
+    cdef double likelihood(self, double target, double w) noexcept nogil:
+        """b, and c of every column into ``step``."""
+        cdef double b = 0.0
+        if self.numeric:
+            gaussian(target - self.mean[0], self.variance, self.noise, w, self.step, &b)
+        elif self.columns == 1:
+            probit(2.0 * target - 1.0, self.mean[0], self.variance, w, self.step, &b)
+        else:
+            gaussians(self.mean, self.columns, <Py_ssize_t> target, self.variance, self.noise, w, self.step, &b)
+        return b
+
+    cdef void learn(self, double b, const double *k, bint add) noexcept nogil:
+        """Learn the sample of the last ``likelihood``; if it is added, before the basis adds it."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
+        cdef const double *c = self.step
         cdef double *row
-        memcpy(self.step, c, self.columns * 8)
         memcpy(self.was_h, self.h, n * 8)
         self.waits = True
         if add:
@@ -313,6 +347,8 @@ cdef class Posterior(Owner):
             self.h[n] = self.variance
         if add or b * self.variance >= RESOLVED:
             self.learned.move(b / self.factor, self.h)
+        for o in range(self.columns):
+            self.mean[o] += c[o] * self.variance  # of the sample, now that it is learned
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""

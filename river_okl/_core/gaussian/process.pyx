@@ -4,14 +4,12 @@ Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) sha
 refer to the sample last given to ``predict``.
 """
 
-from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport softmax
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
@@ -44,8 +42,8 @@ cdef class Process(Owner):
         λ: each sample moves the posterior back to the prior.
     noise
         σ², the noise variance of numeric targets, or of the targets 0 and 1.
-    regression
-        Whether targets are numeric; otherwise they are indices of classes, initially two.
+    numeric
+        Whether targets are numbers; otherwise they are indices of classes, initially two.
     """
 
     cdef readonly Lock lock     # the model's lock, which the core itself does not acquire
@@ -54,27 +52,23 @@ cdef class Process(Owner):
     cdef readonly Basis basis
     cdef readonly Posterior posterior
     cdef readonly Py_ssize_t budget
-    cdef readonly double noise
-    cdef readonly bint regression
     cdef readonly int64_t seen  # samples learned
     cdef bint fresh             # q, h, m and v are of the last sample
-    cdef double *steps          # [columns] c
+    cdef double *p              # [max(2, columns)] probabilities, scratch of ``confident``
     cdef double *solved         # [budget + 1], scratch of ``least``
     cdef double *losses         # [budget + 1]
 
     def __init__(
         self, tuple terms, *, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
-        bint regression=True
+        bint numeric=True
     ):
         self.lock = Lock()
         self.points = Points(budget + 1)
         self.rows = Rows(self.points, CompiledKernel(terms))
         self.basis = Basis(budget + 1)
-        self.posterior = Posterior(self.basis, prior_variance, forgetting)
+        self.posterior = Posterior(self.basis, prior_variance, forgetting, noise, numeric)
         self.budget = budget
-        self.noise = noise
-        self.regression = regression
-        self.steps = self.doubles(NULL, 0, 1)
+        self.p = self.doubles(NULL, 0, 2)
         self.solved = self.doubles(NULL, 0, self.basis.capacity)
         self.losses = self.doubles(NULL, 0, self.basis.capacity)
 
@@ -104,8 +98,8 @@ cdef class Process(Owner):
             self.budget,
             self.posterior.prior_variance,
             self.posterior.forgetting,
-            self.noise,
-            bool(self.regression),
+            self.posterior.noise,
+            bool(self.posterior.numeric),
         )
 
     def __setstate__(self, state):
@@ -165,8 +159,8 @@ cdef class Process(Owner):
         self.seen += 1
         novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
         posterior.forget(k)                                # back to the prior by 1 - λ
-        b = self.likelihood(target, w)                     # and c into steps
-        posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
+        b = posterior.likelihood(target, w)                # and c
+        posterior.learn(b, k, novel)                       # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
             return 0
         self.points.store(x)
@@ -176,33 +170,15 @@ cdef class Process(Owner):
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
         return self.points.forget_emptied()
 
-    cdef double likelihood(self, double target, double w) noexcept:
-        """b, and c of every column."""
-        cdef double b = 0.0
-        cdef Posterior posterior = self.posterior
-        if self.regression:
-            gaussian(target - posterior.mean[0], posterior.variance, self.noise, w, self.steps, &b)
-        elif posterior.columns == 1:
-            probit(2.0 * target - 1.0, posterior.mean[0], posterior.variance, w, self.steps, &b)
-        else:
-            gaussians(
-                posterior.mean, posterior.columns, <Py_ssize_t> target, posterior.variance, self.noise, w, self.steps,
-                &b
-            )
-        return b
-
     cdef bint confident(self, double target) noexcept:
         """Whether the sample was predicted confidently, and need not be added."""
-        cdef double p, error
+        cdef double error
         cdef Posterior posterior = self.posterior
-        if self.regression:
+        if posterior.numeric:
             error = target - posterior.mean[0]
-            return error * error <= posterior.variance + self.noise
-        if posterior.columns == 1:
-            p = normal(posterior.mean[0] / sqrt(1.0 + posterior.variance))
-            return (p if target > 0.0 else 1.0 - p) >= CONFIDENT
-        softmax(posterior.mean, inverse_temperature, posterior.columns, self.steps)
-        return self.steps[<Py_ssize_t> target] >= CONFIDENT
+            return error * error <= posterior.variance + posterior.noise
+        posterior.answer(inverse_temperature, self.p)
+        return self.p[<Py_ssize_t> target] >= CONFIDENT
 
     cdef Py_ssize_t least(self) noexcept:
         """The point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
@@ -227,9 +203,9 @@ cdef class Process(Owner):
         cdef Posterior posterior = self.posterior
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1, ld = self.basis.capacity
         cdef double *gram
-        self.steps = self.doubles(self.steps, 0, columns)
+        self.p = self.doubles(self.p, 0, columns)
         if posterior.columns == 1:
-            posterior = Posterior(self.basis, MANY, posterior.forgetting, columns)
+            posterior = Posterior(self.basis, MANY, posterior.forgetting, posterior.noise, False, columns)
             gram = self.doubles(NULL, 0, ld * ld)
             self.fill_gram(gram)
             posterior.to_multiclass(self.posterior, gram)
@@ -361,7 +337,7 @@ cdef class Process(Owner):
         cdef Process made = _new(*self.options())
         made.fill(state)
         made.rows.memo = self.rows.memo
-        self.steps = self.doubles(self.steps, 0, made.posterior.columns)
+        self.p = self.doubles(self.p, 0, max(2, made.posterior.columns))
         self.points, self.rows, self.basis, self.posterior = made.points, made.rows, made.basis, made.posterior
         self.seen = made.seen
         self.fresh = False
@@ -376,17 +352,14 @@ cdef class Process(Owner):
         if state["basis"]["n"] != self.points.n:
             raise ValueError(f"a dictionary of {state['basis']['n']!r} for {self.points.n} points")
         self.basis.restore(state["basis"])
-        self.posterior = Posterior(self.basis, prior_variance, self.posterior.forgetting)
+        self.posterior = Posterior(
+            self.basis, prior_variance, self.posterior.forgetting, self.posterior.noise, self.posterior.numeric
+        )
         self.posterior.restore(state["posterior"])
         return 0
 
 
-def _new(terms, budget, prior_variance, forgetting, noise, regression):
+def _new(terms, budget, prior_variance, forgetting, noise, numeric):
     return Process(
-        terms,
-        budget=budget,
-        prior_variance=prior_variance,
-        forgetting=forgetting,
-        noise=noise,
-        regression=regression,
+        terms, budget=budget, prior_variance=prior_variance, forgetting=forgetting, noise=noise, numeric=numeric
     )

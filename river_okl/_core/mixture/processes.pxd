@@ -16,14 +16,13 @@ cdef class Processes(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
     cdef readonly str task              # "regression", "binary", "multiclass"
-    cdef bint regression
     cdef readonly double jitter         # of every K, a multiple of κ(z, z)
     cdef double novel                   # the smallest ALD residual of a point, likewise
+    cdef readonly double least_kept     # share of the evidence when a kernel changes
     cdef readonly Py_ssize_t columns    # of targets: 1, or the classes if there are more than two
     cdef list kernels                   # [KERNELS]
     cdef list bases                     # [KERNELS]
     cdef list posteriors                # [PROCESSES], those of a kernel side by side
-    cdef double noise[POSTERIORS]
     cdef double scale[KERNELS]          # m
     cdef int metric[KERNELS]
     cdef double inverse_temperature[PROCESSES]  # κ of softmax(κ m) if there are more than two classes
@@ -39,7 +38,6 @@ cdef class Processes(Expert):
     cdef double *squares[METRICS]       # of the dictionary
     cdef double *dots[METRICS]
     cdef double *k[KERNELS]
-    cdef double *steps                  # [columns] c of a process
     cdef double *alpha
     cdef double *work
     # while kernels change: Gram matrices before and after, and dot products under every metric
@@ -48,11 +46,10 @@ cdef class Processes(Expert):
     cdef double *products[METRICS]
 
     cdef list new_posteriors(self, str task, Py_ssize_t columns)
-    cdef void set_posteriors(self, str task, list posteriors) noexcept
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1
     # A sample
     cdef Dictionary dictionary(self) noexcept
     cdef bint has_metric(self, int m) noexcept
+    cdef Py_ssize_t width(self) noexcept
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
     cdef double judge(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,

@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
+from river_okl._core.calibration cimport fit_inverse_temperature
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.distances cimport Dictionary, Distances
 from river_okl._core.loops cimport METRICS
@@ -38,16 +38,14 @@ cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's square
 cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
 cdef double LEAST_TEMPERATURE = 1.0, MOST_TEMPERATURE = 50.0    # bounds of κ
 
-# Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
-# separate points too close for labels to separate.
-JITTER_AND_NOVELTY = {
-    "binary": (JITTER, 1e-3),
-    "regression": (1e-4, 3e-4),
+# The jitter and the smallest ALD residual of a sample that becomes a point, relative to κ(x, x); and the least share of
+# the evidence that is kept when a kernel changes.  Numeric targets can separate points too close for labels to separate.
+JITTER_NOVELTY_KEPT = {
+    "binary": (JITTER, 1e-3, 1.0),
+    "regression": (1e-4, 3e-4, 1e-3),
 }
 cdef Py_ssize_t FIRST_ROOM = 8   # points of a dictionary, a multiple of the vector width
-LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
 NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
-cdef double least_kept = LEAST_KEPT
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
@@ -66,7 +64,7 @@ cdef class Processes(Expert):
         self.distances = distances
         self.most = most
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
-        self.jitter, self.novel = JITTER_AND_NOVELTY[task]
+        self.jitter, self.novel, self.least_kept = JITTER_NOVELTY_KEPT[task]
         self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
@@ -81,22 +79,15 @@ cdef class Processes(Expert):
         self.position = <int32_t *> self.resize(NULL, 0, room, 4)
         self.alpha = self.doubles(NULL, 0, room)
         self.work = self.doubles(NULL, 0, 3 * room)
-        self.set_posteriors(task, self.new_posteriors(task, 1))
-        self.reserve_columns(1)
-        self.columns = 1
+        self.task, self.columns = task, 1
+        self.posteriors = self.new_posteriors(task, 1)
 
     cdef list new_posteriors(self, str task, Py_ssize_t columns):
         """Priors over the dictionary that there is."""
         return [
-            Posterior(basis, prior_variance, forgetting, columns)
-            for basis in self.bases for forgetting, prior_variance, _ in POSTERIORS_OF[task]
+            Posterior(basis, prior_variance, forgetting, noise, task == "regression", columns)
+            for basis in self.bases for forgetting, prior_variance, noise in POSTERIORS_OF[task]
         ]
-
-    cdef void set_posteriors(self, str task, list posteriors) noexcept:
-        cdef int i
-        for i, (_, _, noise) in enumerate(POSTERIORS_OF[task]):
-            self.noise[i] = noise
-        self.posteriors, self.task, self.regression = posteriors, task, task == "regression"
 
     cdef int reserve_points(self) except -1:
         Expert.reserve_points(self)
@@ -116,30 +107,20 @@ cdef class Processes(Expert):
                 (<Posterior> posterior).reserve(room)
         return 0
 
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """Room for more columns of targets."""
-        self.steps = self.doubles(self.steps, 0, columns)
-        for posterior in self.posteriors:
-            (<Posterior> posterior).reserve_columns(columns)
-        return 0
-
     cdef int add_class(self) except -1:
         """The posteriors of two classes become those of three; then each class adds a column."""
         cdef Py_ssize_t e
         if self.columns > 1:
-            self.reserve_columns(self.columns + 1)
-            self.columns += 1
             for posterior in self.posteriors:
-                (<Posterior> posterior).columns = self.columns
+                (<Posterior> posterior).add_column()
+            self.columns += 1
             return 0
-        self.steps = self.doubles(self.steps, 0, 3)
         self.fill_grams(self.before)
         posteriors = self.new_posteriors("multiclass", 3)
         for e in range(PROCESSES):
             (<Posterior> posteriors[e]).to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
         self.free_grams()
-        self.set_posteriors("multiclass", posteriors)
-        self.columns = 3
+        self.posteriors, self.task, self.columns = posteriors, "multiclass", 3
         return 0
 
     # A sample ---------------------------------------------------------------------------------------------------------
@@ -163,7 +144,7 @@ cdef class Processes(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """The probabilities of every class by every process, or the mean of the target; and its variance."""
-        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
+        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8, width = self.width()
         cdef int b, m
         cdef CompiledKernel kernel
         cdef Basis basis
@@ -190,14 +171,12 @@ cdef class Processes(Expert):
                 e = i * POSTERIORS + b
                 posterior = self.posteriors[e]
                 posterior.predict(self.k[i])
-                if self.regression:
-                    p[e] = posterior.mean[0]
-                elif self.columns == 1:
-                    p[2 * e + 1] = normal(posterior.mean[0] / sqrt(1.0 + posterior.variance))
-                    p[2 * e] = 1.0 - p[2 * e + 1]
-                else:
-                    softmax(posterior.mean, self.inverse_temperature[e], self.columns, p + e * self.columns)
+                posterior.answer(self.inverse_temperature[e], p + e * width)
         return 0
+
+    cdef Py_ssize_t width(self) noexcept:
+        """How many numbers a prediction has."""
+        return 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
 
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept:
         """Of the target, by these weights and running scales of the processes, in the units that it is learned in."""
@@ -211,7 +190,7 @@ cdef class Processes(Expert):
             posterior = self.posteriors[e]
             off = posterior.mean[0] - mean[0]
             variance[0] += weight[e] * (
-                residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
+                residual[e] * (posterior.variance + posterior.noise) + off * off
             )
 
     cdef void rescale(self, double ratio, double shift) noexcept:
@@ -247,7 +226,7 @@ cdef class Processes(Expert):
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
-        cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
+        cdef Py_ssize_t i, e
         cdef Posterior posterior
         cdef bint novel = False
         cdef double b
@@ -255,7 +234,7 @@ cdef class Processes(Expert):
         if self.columns > 1:
             for e in range(PROCESSES):
                 fit_inverse_temperature(
-                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, <Py_ssize_t> y.target,
                     LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         for i in range(KERNELS):
@@ -266,19 +245,8 @@ cdef class Processes(Expert):
             i = e // POSTERIORS
             posterior = self.posteriors[e]
             posterior.forget(self.k[i])
-            if self.regression:
-                gaussian(
-                    y.target - posterior.mean[0], posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
-                )
-            elif self.columns == 1:
-                probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, y.w, self.steps, &b)
-            else:
-                gaussians(
-                    posterior.mean, self.columns, c, posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
-                )
-            posterior.learn(self.steps, b, self.k[i], novel)
-            if self.regression:
-                posterior.mean[0] += self.steps[0] * posterior.variance  # of the sample, now that it is learned
+            b = posterior.likelihood(y.target, y.w)
+            posterior.learn(b, self.k[i], novel)
         if novel:
             for i in range(KERNELS):
                 (<Basis> self.bases[i]).add()
@@ -503,10 +471,7 @@ cdef class Processes(Expert):
             return 0
         self.fill_grams(self.after)
         for i in range(KERNELS):
-            keep = (
-                fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), least_kept)
-                if self.regression else 1.0
-            )
+            keep = fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), self.least_kept)
             for b in range(POSTERIORS):
                 posterior = self.posteriors[i * POSTERIORS + b]
                 posterior.exchange(self.before[i], self.after[i])

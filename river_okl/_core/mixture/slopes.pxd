@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.processes cimport Processes
@@ -8,6 +8,7 @@ from river_okl._core.store.sample cimport Sample
 
 cdef class Slopes(Owner):
     cdef Processes processes
+    cdef int64_t first                  # samples, all of which give slopes
     # scratch: the last sample
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated

@@ -17,7 +17,6 @@ from river_okl._core.store.points cimport Feature, value_at
 from river_okl._core.store.sample cimport Sample
 
 cdef int EVERY = 8                  # samples, of which one gives slopes
-cdef int64_t ALL_OF_REGRESSION = 2000   # samples of a regression, each of which does: short streams need them all
 cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
 cdef Py_ssize_t MANY = 64           # columns: of more, slopes begin with the features
 
@@ -26,16 +25,20 @@ cdef enum:
 
 
 cdef class Slopes(Owner):
-    """Those of one bank of processes."""
+    """Those of one bank of processes.
 
-    def __init__(self, Processes processes):
-        self.processes = processes
+    Parameters
+    ----------
+    first
+        How many of the first samples all give slopes; later one in ``EVERY`` does.
+    """
+
+    def __init__(self, Processes processes, int64_t first=0):
+        self.processes, self.first = processes, first
 
     cdef int learn(self, const Sample *x, const Outcome *y) except -1:
         """Measure the slopes at some samples, before the processes learn them."""
-        if self.processes.n > 1 and (
-            y.seen % EVERY == 0 or (self.processes.regression and y.seen < ALL_OF_REGRESSION)
-        ):
+        if self.processes.n > 1 and (y.seen % EVERY == 0 or y.seen < self.first):
             self.measure(x, y.among)
         return 0
 

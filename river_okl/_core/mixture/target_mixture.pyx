@@ -30,6 +30,7 @@ import numpy as np
 from river_okl._core.mixture.intervals import KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 
+FIRST_WITH_SLOPES = 2000                # samples that all give slopes: short streams need them
 cdef int TREES = 5
 cdef int TREES_OF_DIFFERENCES = 3
 cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14
@@ -91,7 +92,7 @@ cdef class TargetMixture(Mixture):
         )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
-        self.slopes = Slopes(self.processes)
+        self.slopes = Slopes(self.processes, FIRST_WITH_SLOPES)
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
         self.forest = TargetForest(TREES, bytes=TREES * BYTES_OF_A_TREE)
         self.difference = Difference(
@@ -126,13 +127,13 @@ cdef class TargetMixture(Mixture):
 
     cdef int ask(self, const Sample *x) except -1:
         cdef Py_ssize_t e
+        cdef Posterior posterior
         cdef double variance = 0.0, other = 0.0, share
         cdef double *own = self.p + self.rows
         Mixture.ask(self, x)
         for e in range(PROCESSES):
-            own[VARIANCES + e] = (
-                (<Posterior> self.processes.posteriors[e]).variance + self.processes.noise[e % POSTERIORS]
-            )
+            posterior = self.processes.posteriors[e]
+            own[VARIANCES + e] = posterior.variance + posterior.noise
         self.combine(self.combiner, self.vote, self.weight, self.processes.residual, self.p, &variance)
         own[ANSWER] = own[VOTED]
         if self.then_is_known:

@@ -5,7 +5,7 @@ from river_okl._core.mixture.ridge cimport Ridge
 
 
 cdef class Vote(Expert):
-    cdef Ridge regression
+    cdef Ridge ridge
     cdef Py_ssize_t n                   # opinions: the mixture's predictions before its own
     cdef Py_ssize_t voters
     cdef double *size                   # [n + 1] running absolute errors of the opinions and of the correction

@@ -40,7 +40,7 @@ cdef class Vote(Expert):
         cdef Py_ssize_t i
         self.name, self.rows = name, 1
         self.n, self.voters = n, 2 + len(rows)
-        self.regression = self.contain("regression", Ridge(n, *REGRESSION))
+        self.ridge = self.contain("regression", Ridge(n, *REGRESSION))
         self.declare(
             <size_t> &self.size, "sizes", (n + 1,), default=1.0, low=LEAST_SIZE, high=LARGEST_SIZE, merge="mean",
             power=1
@@ -64,13 +64,13 @@ cdef class Vote(Expert):
         """The inputs of the correction."""
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.regression.inputs[i] = fmin(fmax((said[i] - said[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
-        self.regression.ask(self.n)
+            self.ridge.inputs[i] = fmin(fmax((said[i] - said[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
+        self.ridge.ask(self.n)
 
     cdef void correct(self, double *said) noexcept:
         """Write the correction, from the opinions and the mean of the mixture."""
         self.fill(said)
-        said[self.n] = said[self.n + 1] + self.size[self.n] * self.regression.mean
+        said[self.n] = said[self.n + 1] + self.size[self.n] * self.ridge.mean
 
     cdef double mean(self, const double *said) noexcept:
         cdef Py_ssize_t e
@@ -93,7 +93,7 @@ cdef class Vote(Expert):
         self.weigh()
         self.fill(said)
         error = (y.exact - said[self.n]) / self.size[self.n]
-        self.regression.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
+        self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
         for i in range(self.n + 1):
             error = fmin(fabs(y.exact - said[i]), SPIKE * self.size[i])
             self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), least_size)
@@ -113,9 +113,9 @@ cdef class Vote(Expert):
         """The coefficient of each process in the vote's mean, given those in the means of the mixture and the stack."""
         cdef Py_ssize_t e
         cdef double of_anchor = 1.0
-        cdef double *own = self.regression.h    # scratch
+        cdef double *own = self.ridge.h    # scratch
         for e in range(self.n):
-            own[e] = self.size[self.n] * self.regression.coef[e] / self.size[e]
+            own[e] = self.size[self.n] * self.ridge.coef[e] / self.size[e]
             of_anchor -= own[e]
         for e in range(PROCESSES):
             out[e] = self.weight[0] * of_mixture[e] + self.weight[1] * (

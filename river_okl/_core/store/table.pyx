@@ -6,7 +6,7 @@ An object with arrays is a ``Table``.  It declares each of them where it is made
     self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, merge="sum")
     self.derive(<size_t> &self.log_counts, (self.per_class,))
     self.scratch(<size_t> &self.score, (self.per_class,))
-    self.regression = self.contain("regression", Ridge(...))
+    self.ridge = self.contain("ridge", Ridge(...))
 
 A declared array is saved, checked and merged under its name; a derived one is computed from those, and a scratch one
 holds what concerns the last sample.  All of them grow with their axes.  Without axes it is a number, the attribute
