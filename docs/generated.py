@@ -28,25 +28,14 @@ from river_okl.model import (
 from river_okl.predictive import PredictiveRegressor
 
 ROOT = pathlib.Path(__file__).parent.parent
+CLASSES = ROOT / "docs" / "classes.md"
 PICTURES = {
     "untuned.png": "Accuracy against microseconds per sample, a dot for each model",
     "beliefs.png": "Weights of the experts of OKLClassifier along Elec2",
     "features.png": "Feature weights on Agrawal, before and after a drift",
     "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
 }
-FAMILIES = {  # of the index: the modules that implement them
-    "Start here": ["okl"],
-    "Second order": ["sogp"],
-    "Perceptrons": ["perceptron", "budget_perceptron", "forgetron", "projectron", "alma", "ahpatron"],
-    "Passive-aggressive": ["pa", "bpa", "duol"],
-    "Gradient descent": ["ogd", "olk", "bogd", "nbsgd", "pomdr", "tvm"],
-    "Averaging, for stationary streams": ["spa", "oskl"],
-    "Random and Nyström features": ["fogd_nogd", "skegd"],
-    "Anomalies": ["detector", "novelty"],
-    "Transformers": ["features", "series"],
-    "Late labels": ["late"],
-}
-OTHERS = "Budgets, kernels, losses, data", "Functions"
+OTHERS = "Budgets, kernels, losses, data, late labels", "Functions"
 MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}
 KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
@@ -100,12 +89,16 @@ def paged(name: str) -> bool:
 
 
 def families() -> list[tuple[str, list[str]]]:
-    """Every public name, once, by family."""
-    of_module = {module: family for family, modules in FAMILIES.items() for module in modules}
-    found: dict[str, list[str]] = {family: [] for family in (*FAMILIES, *OTHERS)}
+    """Every public name, once, by the families of the table of all classes."""
+    found: dict[str, list[str]] = {}
+    family_of: dict[str, str] = {}
+    for _, cells in rows(CLASSES):
+        if cells[0].startswith("**"):
+            found.setdefault(current := cells[0].strip("*"), [])
+        family_of |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), current)
+    found |= {other: [] for other in OTHERS}
     for name, value in public().items():
-        module = getattr(value, "__module__", "").rpartition(".")[2]
-        found[of_module.get(module) or OTHERS[inspect.isfunction(value)]].append(name)
+        found[family_of.get(name) or family_of.get(stem(name)) or OTHERS[inspect.isfunction(value)]].append(name)
     return list(found.items())
 
 
@@ -247,7 +240,7 @@ def rows(path: pathlib.Path) -> Iterator[tuple[list[str], list[str]]]:
 
 def cost(name: str) -> dict[str, str]:
     """The orders of a class's memory and time, from the table of all classes."""
-    for head, cells in rows(ROOT / "docs" / "classes.md"):
+    for head, cells in rows(CLASSES):
         if {name, stem(name)} & {*re.findall(r"`(\w+)`", cells[0])}:
             found = dict(zip(head, cells, strict=True))
             return {what: found[what] for what in ("memory", "time per sample") if what in found}

@@ -15,6 +15,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import pytest
@@ -135,11 +136,11 @@ def test_commands_of_the_pages_run(command, monkeypatch, capsys):
 def test_the_template_is_short_and_matches_its_reference():
     of_class, of_twin = blocks(HERE / "CONTRIBUTING.md", "python")
     assert len(of_class.splitlines()) < 40
-    names = {"__name__": "template"}
-    exec(of_class, names)
-    exec("\n".join(line.removeprefix("    ") for line in of_twin.splitlines()), names)
-    model = names["OldestPerceptronClassifier"](river_okl.kernels.RBF(0.5), budget=8)
-    twin = names["OldestPerceptronTwin"](reference.rbf(0.5), budget=8)
+    ours, twins = {"__name__": "template"}, {"__name__": "template"}
+    exec(of_class, ours)
+    exec(textwrap.dedent(of_twin), twins)
+    model = ours["OldestPerceptronClassifier"](river_okl.kernels.RBF(0.5), budget=8)
+    twin = twins["OldestPerceptronClassifier"](reference.rbf(0.5), budget=8)
     for x, y in streams.KINDS["sparse"]("classification"):
         assert model.decision_function_one(x) == pytest.approx(twin.decision(x), abs=1e-9)
         model.learn_one(x, y)
@@ -228,7 +229,7 @@ def test_a_page_of_the_api_has_signature_parameters_and_members(hooks, generated
         assert re.findall(r"^\* \*\*(\w+)\*\* \(", page, re.M) == given, name
         assert set(re.findall(r"interface\.md#(\S+)\)", page)) <= anchors, name
         assert ("## See also\n" in page) == inspect.isclass(value), name
-        assert ("## Cost and result\n" in page) == name.endswith(("Classifier", "Regressor")), name
+        assert "\n## Cost" in page or not name.endswith(("Classifier", "Regressor")), name
         heads = re.findall(r"^## (.+)$", page, re.M) if inspect.isclass(value) else []
         assert heads == sorted(heads, key=ORDER.index), name
 

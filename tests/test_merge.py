@@ -139,6 +139,19 @@ def test_a_barely_trained_shard_is_harmless():
         assert error(river_okl.merge([much, little])) < 2.0 * twice  # 4 to 10 times if kernels were replaced
 
 
+def test_a_merged_variance_includes_the_distance_of_the_means():
+    """Naive Bayes, two shards of equal length: in the second, the values of the first and the last class are swapped."""
+    models = [river_okl.OKLClassifier() for _ in range(2)]
+    for i, model in enumerate(models):
+        model.learn_stream([({"x": (t % 3 - 1) * (1 - 2 * i) + 0.1 * (t % 5)}, "abc"[t % 3]) for t in range(60)])
+    (at, other), merged = [model._f.state()["bayes"] for model in models], river_okl.merge(models)._f.state()["bayes"]
+    mean = (at["mean"] + other["mean"]) / 2
+    variance = (at["variance"] + other["variance"]) / 2 + ((at["mean"] - other["mean"]) / 2) ** 2
+    close(merged["mean"], mean)
+    close(merged["variance"], variance)
+    assert variance[0, 0] > 2.0 * at["variance"][0, 0]
+
+
 def test_residuals_are_averaged_in_one_unit():
     def learned(scale):
         model = river_okl.OKLRegressor()
