@@ -27,8 +27,8 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 LEVELS = {
     "-O3": {
         "calibration", "class_leaf", "class_mixture", "detector", "difference", "distances", "forest", "linear",
-        "mixture", "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "slopes", "stack",
-        "table", "target_leaf", "tree", "vote",
+        "mixture", "neighbours", "pool", "posterior", "process", "processes", "scaled_points", "simd", "slopes",
+        "stack", "table", "target_leaf", "tree", "vote",
     },
     "-O1": {
         SHARED, "choice", "compiled", "expert", "fourier", "gram", "lock", "memory", "protocol", "target_mixture",

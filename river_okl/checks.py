@@ -18,7 +18,7 @@ from river_okl.kernels import RBF, Kernel
 LARGEST_WEIGHT = 1e10
 LARGEST_PARAMETER = 1e30  # of steps and radii, and of 1/λ: with steepest slopes and largest weights f stays finite
 SMALLEST_PARAMETER = 1e-30
-MOST_DICTIONARY = 10_000
+MAX_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
 
@@ -99,8 +99,8 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 def check_dictionary(budget: Any) -> None:
     """Raise unless this is a budget of points whose covariance can be kept."""
     check_whole("budget", budget)
-    if budget > MOST_DICTIONARY:
-        raise ValueError(f"budget is {budget!r}; it must be at most {MOST_DICTIONARY:,}: cost is quadratic in it")
+    if budget > MAX_DICTIONARY:
+        raise ValueError(f"budget is {budget!r}; it must be at most {MAX_DICTIONARY:,}: cost is quadratic in it")
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -30,7 +30,7 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import UsageError, check_whole
-from river_okl.files import MOST_LABELS, REGRESSION, Reading, read_file
+from river_okl.files import MAX_LABELS, REGRESSION, Reading, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
 from river_okl.merging.shards import check_same
@@ -503,7 +503,7 @@ def source(data: Any, target: str | None, model: Any) -> Source:
             raise UsageError(f"{error}{hint}") from None
         if stream.task == REGRESSION and not regression:
             raise ValueError(
-                f"{path} needs a regressor: its target has fractions or more than {MOST_LABELS} different numbers; use "
+                f"{path} needs a regressor: its target has fractions or more than {MAX_LABELS} different numbers; use "
                 f"{REGRESSOR}, or, if the numbers are names of classes, give pairs (x, y)"
             )
         return Source(stream.samples, stream.size, stream.binary, path)

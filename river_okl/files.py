@@ -37,7 +37,7 @@ from river_okl.tables.columns import (
     BINARY,
     LISTED_LABELS,
     MANY_LABELS,
-    MOST_LABELS,
+    MAX_LABELS,
     MULTICLASS,
     REGRESSION,
     Column,
@@ -48,7 +48,7 @@ from river_okl.tables.schema import CSV, LIBSVM, Schema
 __all__ = [
     "AS_INFERRED",
     "BINARY",
-    "MOST_LABELS",
+    "MAX_LABELS",
     "MULTICLASS",
     "REGRESSION",
     "Again",
@@ -64,7 +64,7 @@ Sample = tuple[dict[Any, Any], Any]
 
 SEPARATORS = ";\t|,"
 FIRST_LINES = 50  # from which the separator and the header are inferred
-MOST_NAMES = 30  # columns that an error lists
+MAX_NAMES = 30  # columns that an error lists
 LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 OTHERS = {
@@ -434,8 +434,8 @@ def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:

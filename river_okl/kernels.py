@@ -19,7 +19,7 @@ from typing import Any
 from river import base
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.kernel.compiled import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS, CompiledKernel
+from river_okl._core.kernel.compiled import FACTOR_KINDS, MAX_FACTORS, MAX_TERMS, CompiledKernel
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
 
@@ -334,7 +334,7 @@ class Product(Kernel):
             more_terms, more_factors, its_depth = kernel._size()
             terms, factors = terms * more_terms, factors * more_terms + more_factors * terms
             depth = max(depth, its_depth)
-            if terms > MOST_TERMS:  # it grows exponentially
+            if terms > MAX_TERMS:  # it grows exponentially
                 break
         return terms, factors, 1 + depth
 
@@ -362,9 +362,9 @@ def _check_kernels(kernels: tuple[Any, ...], where: str) -> None:
 
 def _check_size(terms: int, factors: int, depth: int) -> None:
     """Raise if the kernel exceeds the core's limits."""
-    if terms > MOST_TERMS or factors > MOST_FACTORS:
+    if terms > MAX_TERMS or factors > MAX_FACTORS:
         raise ValueError(
-            f"a kernel has at most {MOST_TERMS} terms and {MOST_FACTORS} factors, after products of sums are "
+            f"a kernel has at most {MAX_TERMS} terms and {MAX_FACTORS} factors, after products of sums are "
             f"expanded; this one has more: remove some"
         )
     if depth > DEEPEST:

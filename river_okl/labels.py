@@ -14,7 +14,7 @@ from river_okl._core.function.protocol import set_labels
 from river_okl._core.store.sample import plain, shown
 from river_okl.checks import kind_of
 
-MOST_LABELS = 10_000  # each costs a column of coefficients and time per sample
+MAX_LABELS = 10_000  # each costs a column of coefficients and time per sample
 REGRESSOR = "OKLRegressor"  # recommended by errors about numeric targets
 
 
@@ -101,9 +101,9 @@ class Labels:
                     f"{shown(y)} is a third label after {shown(first)} and {shown(second)}, and this {model} is "
                     f"binary: wrap it in river.multiclass.OneVsRestClassifier"
                 )
-            if n >= MOST_LABELS:
+            if n >= MAX_LABELS:
                 raise ValueError(
-                    f"{shown(y)} is a new label after {MOST_LABELS:,} others, {model}'s limit: use a regressor for "
+                    f"{shown(y)} is a new label after {MAX_LABELS:,} others, {model}'s limit: use a regressor for "
                     f"quantities; identifiers are not learnable targets"
                 )
             new[y] = None

@@ -31,7 +31,7 @@ ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\
 
 PLAIN = (str, int, float, bool)
 LONGEST = 10_000  # lag
-MOST_GROUPS = 10_000  # with a history; those without a target for the longest time are forgotten first
+MAX_GROUPS = 10_000  # with a history; those without a target for the longest time are forgotten first
 
 
 class _Transformer(base.Estimator):
@@ -351,7 +351,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
     def _histories(self, group: tuple[Any, ...]) -> list[Any]:
         """The number of targets learned of a group, and its histories; a new or forgotten one has none."""
         if group not in self._groups:
-            if len(self._groups) >= MOST_GROUPS:
+            if len(self._groups) >= MAX_GROUPS:
                 del self._groups[next(iter(self._groups))]
             self._groups[group] = [0, *([] for _ in self._series)]
         return self._groups[group]

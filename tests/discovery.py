@@ -13,7 +13,7 @@ from river import base
 
 import river_okl
 from river_okl import PerClass
-from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.mixture.pending import without_predictions
 from tests import streams
 
 CLASSES = {
@@ -115,7 +115,7 @@ def knowledge(model):
     make, options, state = f.__reduce__()
     model = copy.copy(model)
     model._f = make(*options)
-    model._f.restore(state | {"pending": without_opinions(state["pending"])})
+    model._f.restore(state | {"pending": without_predictions(state["pending"])})
     return snapshot(model)
 
 

@@ -244,7 +244,7 @@ def test_the_task_of_a_file_must_match_the_model(tmp_path):
     path = tmp_path / "reg.csv"
     for values in ([f"{i}.5" for i in range(5)], [str(i) for i in range(30)]):
         path.write_text("\n".join(["a,y", *(f"{i},{value}" for i, value in enumerate(values))]))
-        with pytest.raises(ValueError, match=rf"{path} needs a regressor.* than {files.MOST_LABELS} .*OKLRegressor"):
+        with pytest.raises(ValueError, match=rf"{path} needs a regressor.* than {files.MAX_LABELS} .*OKLRegressor"):
             distributed.source(path, None, classifier)
         assert [y for _, y in distributed.source(path, None, regressor).samples] == [float(value) for value in values]
     path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few distinct integers suit both

@@ -257,7 +257,7 @@ def test_a_new_label_costs_nothing_for_the_others(cls):
 
 
 def test_the_number_of_labels_is_bounded(monkeypatch):
-    monkeypatch.setattr(module, "MOST_LABELS", 5)
+    monkeypatch.setattr(module, "MAX_LABELS", 5)
     model = river_okl.RBPClassifier(budget=2)
     frame = pd.DataFrame({"a": range(7)})
     before = snapshot(model)
@@ -275,7 +275,7 @@ def test_the_number_of_labels_is_bounded(monkeypatch):
 
 def test_the_guarantees_state_the_limit():
     text = (Path(__file__).parent.parent / "docs" / "guarantees.md").read_text()
-    assert f"{module.MOST_LABELS:,} labels" in " ".join(text.split())
+    assert f"{module.MAX_LABELS:,} labels" in " ".join(text.split())
 
 
 # The object ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from river import dummy, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl._core.mixture.change import Change
-from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.mixture.pending import without_predictions
 from tests import streams
 from tests.core.expansions import run_python
 from tests.discovery import knowledge, snapshot
@@ -539,7 +539,7 @@ def test_damaged_opinions_are_rejected(cls):
     delayed(model, streams.dense(task(cls), 60), 10)
     make, options, state = model._f.__reduce__()
     pending = state["pending"]
-    n, length = pending["said"].shape
+    n, length = pending["predictions"].shape
     make(*options).restore(state)
 
     def changed(name, at, value):
@@ -548,15 +548,15 @@ def test_damaged_opinions_are_rejected(cls):
         return {name: part}
 
     bad = [
-        changed("said", (0, 0), np.nan),
-        changed("said", (0, 0), np.inf),
-        changed("said", (1, length - 1), -np.inf),
+        changed("predictions", (0, 0), np.nan),
+        changed("predictions", (0, 0), np.inf),
+        changed("predictions", (1, length - 1), -np.inf),
         changed("seen", 0, -1),
         changed("seen", n - 1, 10_000),
         changed("units", (0, 0), np.nan),
-        {"said": pending["said"].astype(float)},
-        {"said": pending["said"][:, 1:]},
-        {"said": pending["said"][1:]},
+        {"predictions": pending["predictions"].astype(float)},
+        {"predictions": pending["predictions"][:, 1:]},
+        {"predictions": pending["predictions"][1:]},
         {"identities": pending["identities"][1:]},
         {"identities": pending["identities"].astype(float)},
         {"taken": pending["taken"].astype(int)},
@@ -566,7 +566,7 @@ def test_damaged_opinions_are_rejected(cls):
     for change in bad:
         with pytest.raises(ValueError):
             make(*options).restore(state | {"pending": pending | change})
-    make(*options).restore(state | {"pending": without_opinions(pending)})
+    make(*options).restore(state | {"pending": without_predictions(pending)})
 
 
 @pytest.mark.parametrize("pending", [-1, 2**40, 1.5, True, None])

@@ -227,7 +227,7 @@ def test_help_fits_a_narrow_terminal(capsys, monkeypatch):
     out = capsys.readouterr().out
     wide = [line for line in out.splitlines() if len(line) > 50]
     assert all(line.startswith(("  python -m", "  'OLRDClassifier(")) for line in wide)  # commands to copy
-    assert f"more than {files.MOST_LABELS} different" in " ".join(out.split())
+    assert f"more than {files.MAX_LABELS} different" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("rich", [True, False])

@@ -140,7 +140,7 @@ def test_a_barely_trained_shard_is_harmless():
 
 
 def test_a_merged_variance_includes_the_distance_of_the_means():
-    """Naive Bayes, two shards of equal length: in the second, the values of the first and the last class are swapped."""
+    """Naive Bayes, two shards of equal length: in the second, two classes have swapped their values."""
     models = [river_okl.OKLClassifier() for _ in range(2)]
     for i, model in enumerate(models):
         model.learn_stream([({"x": (t % 3 - 1) * (1 - 2 * i) + 0.1 * (t % 5)}, "abc"[t % 3]) for t in range(60)])

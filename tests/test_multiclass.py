@@ -307,9 +307,9 @@ def test_the_mixture_grows_by_its_budget_with_each_label(tmp_path):
                 at = [model._f.points.point(j) for j in model._f.neighbours.positions]
                 assert at[: len(before) - 1] == before[-len(at) + 1 :] or at[: len(before)] == before
         f = model._f
-        assert f.budget == 10 * n and f.processes.most == 10
-        assert f.neighbours.most == int(0.4 * (10 * n - 10)) == len(f.neighbours.positions)
-        assert f.pool.most == 10 * n - 10 - f.neighbours.most
+        assert f.budget == 10 * n and f.processes.max_points == 10
+        assert f.neighbours.max_points == int(0.4 * (10 * n - 10)) == len(f.neighbours.positions)
+        assert f.pool.max_points == 10 * n - 10 - f.neighbours.max_points
         assert len(f.points) <= f.budget
         f._check()
         river_okl.save(model, tmp_path / "model.okl")
@@ -347,7 +347,7 @@ def test_a_full_mixture_grows_in_the_order_of_its_latest_samples():
     latest = [model._f.points.point(i) for i in model._f.neighbours.positions]
     model._f.add_class()
     assert [model._f.points.point(i) for i in model._f.neighbours.positions] == latest
-    assert len(model._f.neighbours.positions) == 4 and model._f.neighbours.most == 8
+    assert len(model._f.neighbours.positions) == 4 and model._f.neighbours.max_points == 8
     model._f._check()
 
 

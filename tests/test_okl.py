@@ -398,7 +398,7 @@ def test_more_than_64_labels(kind):
         assert len(predicted) < 3 or model.predict_one(x) == max(predicted, key=predicted.get)
         for each in (model, other):
             each.learn_one(x, label)
-    assert len(predicted) > 80 and len(model._f.pool.positions) == model._f.pool.most
+    assert len(predicted) > 80 and len(model._f.pool.positions) == model._f.pool.max_points
     handed_on = np.abs(model._f.pool.state()["coef"])
     assert np.median(handed_on[handed_on > 0.0]) > 1e-14, "what an evicted point hands on ends where it is rounding"
 
@@ -651,8 +651,8 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
         (("pool", "coef", 0, 0), math.inf),
         (("pool", "means", 0), -1.0),
         (("pool", "calibration", "slope"), math.nan),
-        (("neighbours", "most"), -1),
-        (("neighbours", "most"), 10_000),
+        (("neighbours", "max_points"), -1),
+        (("neighbours", "max_points"), 10_000),
         (("neighbours", "latest", 0), 10_000),
         (("neighbours", "latest", 0), -1),
         (("neighbours", "targets"), np.zeros(1)),

@@ -251,7 +251,7 @@ def test_what_waits_is_bounded():
 
 
 def test_groups_are_bounded(monkeypatch):
-    monkeypatch.setattr(river_okl.series, "MOST_GROUPS", 5)
+    monkeypatch.setattr(river_okl.series, "MAX_GROUPS", 5)
     model = Lags(by="sensor")
     for t, sensor in enumerate([*"abcdea", *"fg"]):
         model.learn_one({"t": t, "sensor": sensor}, float(t))
@@ -317,7 +317,7 @@ def test_values_that_python_hashes_alike_have_lags_of_their_own():
 
 
 def test_a_late_target_of_a_forgotten_group_is_learned(monkeypatch):
-    monkeypatch.setattr(river_okl.series, "MOST_GROUPS", 3)
+    monkeypatch.setattr(river_okl.series, "MAX_GROUPS", 3)
     model = Lags((1,), by="g")
     model.transform_one({"g": "a", "t": 0})
     for t, g in enumerate("bcde"):

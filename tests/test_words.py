@@ -14,7 +14,7 @@ import pytest
 import river_okl
 from river_okl import checkpoint
 from river_okl._core.store.sample import stored
-from river_okl._core.store.words import MOST_WORDS, named
+from river_okl._core.store.words import MAX_WORDS, named
 from tests import streams
 from tests.discovery import CLASSES, knowledge, of_trees, small, task
 
@@ -321,7 +321,7 @@ def test_unique_identifiers_cost_no_memory(cls):
     assert many._raw_memory_usage - of_trees(many) <= 1.05 * few._raw_memory_usage
     same = model_after(2_000, itertools.repeat("one"))
     without = [model._raw_memory_usage - of_trees(model) for model in (few, same)]
-    assert without[0] <= without[1] + 8 * MOST_WORDS + 4096
+    assert without[0] <= without[1] + 8 * MAX_WORDS + 4096
 
 
 @each_class
@@ -339,9 +339,9 @@ def test_rare_identifiers_are_bounded(cls):
 def test_words_seen_once_are_forgotten_when_too_many_others_come():
     model = river_okl.OKLClassifier(budget=10)
     model.learn_one({"a": "early"}, True)
-    for t in range(20 * MOST_WORDS):
+    for t in range(20 * MAX_WORDS):
         model.learn_one({"a": f"{t}"}, t % 2 == 0)
-    assert len(model._f.words.state()) == MOST_WORDS
+    assert len(model._f.words.state()) == MAX_WORDS
     model.learn_one({"a": "early"}, True)
     assert not words_of(model)
     model.learn_one({"a": "early"}, True)
@@ -364,7 +364,7 @@ HASHES = [-7993798260785451561, -184764648766097519, 3614998665756243057]
 def test_altered_hashes_are_rejected(cls):
     state = learn(small(cls), samples(cls, 30))._f.state()
     for wrong in ([1], np.zeros(1, dtype=np.int64), np.ones(2), np.ones((1, 1), dtype=np.int64),
-                  np.ones(MOST_WORDS + 1, dtype=np.int64)):  # fmt: skip
+                  np.ones(MAX_WORDS + 1, dtype=np.int64)):  # fmt: skip
         with pytest.raises(ValueError, match="seen once"):
             small(cls)._f.restore(state | {"words": wrong})
 

@@ -10,8 +10,8 @@ from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
 from river_okl._core.store.sample cimport LARGEST_COUNT, LARGEST_SELF
 
-cdef double MEMORY = 0.995      # of the fit: about 200 samples
-cdef double SIZE_MEMORY = 0.95  # of m²
+cdef double FIT_DECAY = 0.995   # of the fit: about 200 samples
+cdef double SIZE_DECAY = 0.95   # of m²
 cdef double PRIOR = 5.0         # curvature before the first sample, when a is 2
 
 
@@ -33,12 +33,12 @@ cdef class Calibration:
         cdef double u, p
         self.seen += 1
         margin = fmin(fmax(margin, -LARGEST_SELF), LARGEST_SELF)  # so that its square is finite
-        self.mean_square += (margin * margin - self.mean_square) * max(1.0 / self.seen, 1.0 - SIZE_MEMORY)
+        self.mean_square += (margin * margin - self.mean_square) * max(1.0 / self.seen, 1.0 - SIZE_DECAY)
         if self.mean_square <= 0.0:
             return 0
         u = margin / sqrt(self.mean_square)
         p = sigmoid(self.slope * u)
-        self.curvature = MEMORY * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + (1.0 - MEMORY) * PRIOR
+        self.curvature = FIT_DECAY * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + (1.0 - FIT_DECAY) * PRIOR
         self.slope = min(max(self.slope + (1.0 - p) * u / self.curvature, 1e-2), 1e2)
         return 0
 
@@ -104,7 +104,7 @@ cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noex
 
 
 cdef void fit_inverse_temperature(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double low, double high,
     double *inverse_temperature, double *curvature
 ) noexcept nogil:
     """A Newton step for the inverse temperature κ of p = softmax(κ · scores), for a sample of class c."""
@@ -113,5 +113,5 @@ cdef void fit_inverse_temperature(
     for o in range(n):
         mean += p[o] * scores[o]
         square += p[o] * scores[o] * scores[o]
-    curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
-    inverse_temperature[0] = fmin(fmax(inverse_temperature[0] + (scores[c] - mean) / curvature[0], least), most)
+    curvature[0] = FIT_DECAY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - FIT_DECAY)
+    inverse_temperature[0] = fmin(fmax(inverse_temperature[0] + (scores[c] - mean) / curvature[0], low), high)

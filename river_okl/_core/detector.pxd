@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from river_okl._core.kernel.distances cimport Dictionary
-from river_okl._core.reader cimport Reader
 from river_okl._core.residuals cimport Residuals
+from river_okl._core.scaled_points cimport ScaledPoints
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.window cimport Window
 
@@ -10,17 +10,17 @@ cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
     SCALES = 5              # numbers that say how strange it is
     RESIDUAL = 4            # the last of them
-    MOST_NUMBERS = 1024     # remembered, of each kind
-    MOST_SCORES = 4096      # levels remembered
+    MAX_NUMBERS = 1024      # remembered, of each kind
+    MAX_SCORES = 4096       # levels remembered
 
 
-cdef class Detector(Reader):
+cdef class Detector(ScaledPoints):
     cdef readonly list windows              # of each scale
     cdef readonly Window window             # of the largest of their levels
     cdef readonly Residuals residuals
     cdef readonly Py_ssize_t budget
     cdef readonly int64_t seen, ranked      # samples; those whose numbers were remembered
-    cdef uint64_t *identities               # [identities_allocated] of the latest of them, n at n modulo MOST_SCORES
+    cdef uint64_t *identities               # [identities_allocated] of the latest of them, n at n modulo MAX_SCORES
     cdef Py_ssize_t identities_allocated
     cdef double *radius                     # [capacity] r of each point
     cdef double *some                       # [capacity] scratch of the search
@@ -42,7 +42,7 @@ cdef class Detector(Reader):
     cdef double largest                     # of the levels of ``raw``
     cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
 
-    cdef void judge(self, const Sample *x) noexcept
+    cdef void rate(self, const Sample *x) noexcept
     cdef double of_equal_ones(self) noexcept
     cdef int step(self, Sample *x, double w) except -1
     cdef Py_ssize_t victim(self, double w) noexcept

@@ -47,18 +47,18 @@ from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float,
 from river_okl._core.store.words import named
 
 BUDGET = 2048                       # points
-LATEST, LATEST_SCORES = MOST_NUMBERS, MOST_SCORES
+LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
 
 cdef int METRIC = 2                 # of ``Distances``, whose weights stay 1
 cdef int CROWDED = 100              # points that a crowd has
-cdef double WIDE = 16.0, NARROW = 4.0   # the narrow kernel is a power of the wide one
+cdef double WIDE = 16.0, NARROW = 4.0  # the narrow kernel is a power of the wide one
 cdef double LOCALITY = 0.5
 cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
 cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
-cdef Py_ssize_t CALIBRATED = 500        # numbers from which on ALARM means something
+cdef Py_ssize_t CALIBRATED = 500    # numbers from which on ALARM means something
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which alarms are alike
 cdef double UNLIKE = 0.7            # tokens of one that is not
@@ -66,7 +66,7 @@ cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
 
 
-cdef class Detector(Reader):
+cdef class Detector(ScaledPoints):
     """Points of a stream, and how strange a sample is among them.
 
     Parameters
@@ -78,10 +78,10 @@ cdef class Detector(Reader):
     """
 
     def __init__(self, *, Py_ssize_t budget=BUDGET, int64_t key=0):
-        Reader.__init__(self, budget + 1, first_metric=METRIC, single=True)
+        ScaledPoints.__init__(self, budget + 1, first_metric=METRIC, single=True)
         self.budget = budget
-        self.windows = [Window(MOST_NUMBERS, TAIL) for _ in range(SCALES)]
-        self.window = Window(MOST_SCORES, TAIL_OF_SCORES)
+        self.windows = [Window(MAX_NUMBERS, TAIL) for _ in range(SCALES)]
+        self.window = Window(MAX_SCORES, TAIL_OF_SCORES)
         self.residuals = Residuals(self.scaler)
         self.tokens = TOKENS
         self.random = <uint64_t> key
@@ -96,10 +96,10 @@ cdef class Detector(Reader):
 
     cdef int answer(self, const Sample *x) except -1:
         self.distances.measure(x, &self.dictionary)
-        self.judge(x)
+        self.rate(x)
         return 0
 
-    cdef void judge(self, const Sample *x) noexcept:
+    cdef void rate(self, const Sample *x) noexcept:
         """The numbers of the sample measured last, and their levels."""
         cdef Py_ssize_t i, n = self.points.n
         cdef double own = self.distances.own[METRIC], mean = self.distances.mean_distance(METRIC) or 1.0
@@ -138,7 +138,7 @@ cdef class Detector(Reader):
 
     cdef double of_equal_ones(self) noexcept:
         """The most that the level of a sample can be, whose equals are among the latest ones."""
-        cdef Py_ssize_t i, n = min(self.ranked, MOST_SCORES)
+        cdef Py_ssize_t i, n = min(self.ranked, MAX_SCORES)
         cdef int64_t equal = 0
         cdef uint64_t own = self.identity
         cdef const uint64_t *identities = self.identities
@@ -189,7 +189,7 @@ cdef class Detector(Reader):
         self.fresh = False
         if w > 0.0:
             self.crowd += (alarm - self.crowd) / CROWD
-            self.tokens = fmin(TOKENS * fmax(0.25, <double> self.window.n / MOST_SCORES), self.tokens + RATE)
+            self.tokens = fmin(TOKENS * fmax(0.25, <double> self.window.n / MAX_SCORES), self.tokens + RATE)
             if alarm and self.crowd <= 0.5:
                 cost = 1.0 if self.distances.to_previous(x) < ALIKE * self.distances.mean_distance(METRIC) else UNLIKE
                 learns = self.tokens >= cost
@@ -218,12 +218,12 @@ cdef class Detector(Reader):
         return <Py_ssize_t> place if place < self.budget else self.budget
 
     cdef int reserve_places(self) except -1:
-        Reader.reserve_places(self)
+        ScaledPoints.reserve_places(self)
         return self.residuals.reserve_places(self.scaler.size)
 
     cdef int reserve_points(self) except -1:
         cdef Py_ssize_t i
-        Reader.reserve_points(self)
+        ScaledPoints.reserve_points(self)
         if self.points.capacity > self.capacity:
             self.dictionary.member = <int32_t *> self.resize(self.dictionary.member, 0, self.points.capacity, 4)
             for i in range(self.points.capacity):
@@ -245,11 +245,11 @@ cdef class Detector(Reader):
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
             self.window.add(self.largest)
-            if self.ranked >= self.identities_allocated < MOST_SCORES:
-                room = min(max(16, 2 * self.identities_allocated), MOST_SCORES)
+            if self.ranked >= self.identities_allocated < MAX_SCORES:
+                room = min(max(16, 2 * self.identities_allocated), MAX_SCORES)
                 self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
                 self.identities_allocated = room
-            self.identities[self.ranked % MOST_SCORES] = self.identity
+            self.identities[self.ranked % MAX_SCORES] = self.identity
             self.ranked += 1
             self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
             if self.window.n > levels_kept(self.ranked):
@@ -258,19 +258,19 @@ cdef class Detector(Reader):
             if victim >= 0:
                 self.drop(victim)
             self.points.write(x, x.scaled, self.distances.own[METRIC])
-            self.distances.stored(x)
+            self.distances.point_added(x)
             self.radius[self.points.n - 1] = self.own_radius - self.typical
         return 0
 
     cdef int drop(self, Py_ssize_t i) except -1:
         """Point i is gone, and the last one has its position."""
         self.points.drop(i)
-        self.distances.dropped(i)
+        self.distances.point_removed(i)
         self.radius[i] = self.radius[self.points.n]
         return 0
 
     cdef void forget(self, list gone) noexcept:
-        Reader.forget(self, gone)
+        ScaledPoints.forget(self, gone)
         self.residuals.forget(gone)
 
     # What must hold, and what is saved --------------------------------------------------------------------------------
@@ -284,24 +284,24 @@ cdef class Detector(Reader):
         assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
         for window in (*self.windows, self.window):
             window._check()
-        assert {window.n for window in self.windows} == {min(self.ranked, MOST_NUMBERS)}
+        assert {window.n for window in self.windows} == {min(self.ranked, MAX_NUMBERS)}
         assert self.window.n <= levels_kept(self.ranked)
         self.residuals._check()
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
-        Reader._check(self)
+        ScaledPoints._check(self)
 
     def state(self):
         """What ``restore`` takes, by name."""
         cdef Py_ssize_t i
-        return Reader.state(self) | {
+        return ScaledPoints.state(self) | {
             "radii": array_of(self.radius, self.points.n),
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
             "ranked": self.ranked,
             "identities": np.array([
-                <int64_t> self.identities[(self.ranked + i) % MOST_SCORES if self.ranked > MOST_SCORES else i]
-                for i in range(min(self.ranked, MOST_SCORES))
+                <int64_t> self.identities[(self.ranked + i) % MAX_SCORES if self.ranked > MAX_SCORES else i]
+                for i in range(min(self.ranked, MAX_SCORES))
             ], dtype=np.int64),
             "residuals": self.residuals.state(),
             "seen": self.seen,
@@ -323,13 +323,13 @@ cdef class Detector(Reader):
         typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         ranked = checked_whole(state, "ranked", 0, seen)
-        identities = checked_array(state, "identities", np.int64, min(ranked, MOST_SCORES))
+        identities = checked_array(state, "identities", np.int64, min(ranked, MAX_SCORES))
         scales, scores = state["scales"], state["scores"]
-        if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MOST_NUMBERS)] * SCALES:
+        if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MAX_NUMBERS)] * SCALES:
             raise ValueError("the latest numbers do not match")
         if np.size(scores) > levels_kept(ranked):
             raise ValueError("the latest scores do not match")
-        Reader.restore(self, state)
+        ScaledPoints.restore(self, state)
         if self.points.n > self.budget:
             raise ValueError(f"{self.points.n} points, of which there are at most {self.budget}")
         self.reserve_points()
@@ -340,10 +340,10 @@ cdef class Detector(Reader):
             window.restore(numbers)
         self.residuals.restore(state["residuals"])
         if ranked:
-            self.identities_allocated = min(max(16, ranked), MOST_SCORES)
+            self.identities_allocated = min(max(16, ranked), MAX_SCORES)
             self.identities = <uint64_t *> self.resize(self.identities, 0, self.identities_allocated, 8)
             for i, identity in enumerate(identities.tolist()):
-                self.identities[(max(0, ranked - MOST_SCORES) + i) % MOST_SCORES] = <uint64_t> <int64_t> identity
+                self.identities[(max(0, ranked - MAX_SCORES) + i) % MAX_SCORES] = <uint64_t> <int64_t> identity
         self.ranked = ranked
         self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
         self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
@@ -352,7 +352,7 @@ cdef class Detector(Reader):
 
 cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept:
     """How many of the largest levels are remembered: those that were found among few numbers go first."""
-    return min(ranked, max(CALIBRATED, ranked - MOST_NUMBERS), MOST_SCORES)
+    return min(ranked, max(CALIBRATED, ranked - MAX_NUMBERS), MAX_SCORES)
 
 
 cdef uint64_t identity_of(const Sample *x) noexcept nogil:

@@ -21,7 +21,7 @@ cdef class Triangle(Owner):
     cdef double weight              # its weight; 0: none
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
-    cdef int extend(self, Py_ssize_t n, Py_ssize_t most) except -1
+    cdef int extend(self, Py_ssize_t n, Py_ssize_t limit) except -1
     cdef void clear(self) noexcept nogil
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil
     cdef void mirror(self) noexcept nogil

@@ -160,14 +160,14 @@ def eigen(A):
 
 
 cdef class Triangle(Owner):
-    """A symmetric matrix of up to ``most`` rows, initially none, for rank-one updates each followed by a product.
+    """A symmetric matrix of up to ``limit`` rows, initially none, for rank-one updates each followed by a product.
 
     The lower triangle is stored.  An update is deferred to the next product, so that each number is loaded once for
     both (``rank_one_times`` in linalg.h), with the same result; ``settle`` applies it before anything else is read.
     """
 
-    def __init__(self, Py_ssize_t most):
-        self.reserve((most + 7) // 8 * 8)
+    def __init__(self, Py_ssize_t capacity):
+        self.reserve((capacity + 7) // 8 * 8)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for this many rows, at least as many as before."""
@@ -181,10 +181,10 @@ cdef class Triangle(Owner):
         self.numbers, self.capacity = numbers, capacity
         return 0
 
-    cdef int extend(self, Py_ssize_t n, Py_ssize_t most) except -1:
-        """At least n rows, new ones of zeros, and room for up to ``most``."""
+    cdef int extend(self, Py_ssize_t n, Py_ssize_t limit) except -1:
+        """At least n rows, new ones of zeros, and room for up to ``limit``."""
         if n > self.capacity:
-            self.reserve(min(most, max(2 * self.capacity, (n + 7) // 8 * 8)))
+            self.reserve(min(limit, max(2 * self.capacity, (n + 7) // 8 * 8)))
         while self.n < n:
             self.grow()
         return 0

@@ -26,7 +26,7 @@ from river_okl._core.states import checked_numbers, checked_whole
 RIDGE = 0.05
 LEAST = 1e-6                        # of the sum
 MEMORY = 8192
-MOST_INPUTS = INPUTS
+MAX_INPUTS = INPUTS
 cdef double ridge = RIDGE, least = LEAST
 cdef int64_t memory = MEMORY
 

@@ -30,14 +30,14 @@ cdef class Window(Ring):
 
     Parameters
     ----------
-    most
+    limit
         How many there are at most.
     share
         Of the numbers, which is the tail.
     """
 
-    def __init__(self, Py_ssize_t most, double share):
-        Ring.__init__(self, most, sizeof(double))
+    def __init__(self, Py_ssize_t limit, double share):
+        Ring.__init__(self, limit, sizeof(double))
         self.share = share
 
     cdef int reserve(self, Py_ssize_t room) except -1:

@@ -212,7 +212,7 @@ class AhpatronClassifier(KernelClassifier):
 
 def _halve(f: Expansion, ridge: float) -> None:
     """f ← f̄, eq. (6) and (7), with c_t = ‖f‖/U."""
-    norm = math.sqrt(f.settle_norm2())
+    norm = math.sqrt(f.refresh_norm2())
     S2 = _largest_half(f.magnitudes, f.births)
     K2, values = f.rows_among(S2)
     alpha = f.columns
@@ -222,7 +222,7 @@ def _halve(f: Expansion, ridge: float) -> None:
     alpha[S2] = alpha2.T
     f.columns = alpha
     f.keep(S2, row_dots(alpha2, symmetric_times_rows(K2, alpha2)))
-    halved = math.sqrt(f.settle_norm2())
+    halved = math.sqrt(f.refresh_norm2())
     if halved > CANCELLED * norm:
         f.scale(norm / halved)
 

@@ -139,7 +139,7 @@ class POMDRClassifier(KernelClassifier):
             alpha[heir] += alpha[r]
         f.coefficients = alpha
         f.keep(kept)
-        if (norm2 := f.settle_norm2()) > 0.0:
+        if (norm2 := f.refresh_norm2()) > 0.0:
             f.scale(self.radius / math.sqrt(norm2))
         self._halved = True
         self._projecting = False

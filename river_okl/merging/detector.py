@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
-from river_okl._core.reader import FARTHEST_SINGLE
-from river_okl._core.residuals import LEAST, MEMORY, MOST_INPUTS, RIDGE
+from river_okl._core.residuals import LEAST, MAX_INPUTS, MEMORY, RIDGE
+from river_okl._core.scaled_points import FARTHEST_SINGLE
 from river_okl._core.store.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.merging.gaussian import inverse, packed, stored
@@ -144,7 +144,7 @@ class Detectors(Merging):
         n = self.start.state["residuals"]["n"]
         n += sum(each.state["residuals"]["n"] - n for _, each in self.movers)
         n = min(max(n, 1), 2 * MEMORY - 1)
-        inputs = np.hstack([np.ones((len(X), 1)), X])[:, :MOST_INPUTS]
+        inputs = np.hstack([np.ones((len(X), 1)), X])[:, :MAX_INPUTS]
         sums = (n - 1) * (inputs.T @ inputs / max(1, len(X)) + RIDGE * np.eye(inputs.shape[1]))
         T = inverse(sums + np.eye(len(sums)))
         own = T.diagonal()[1:]

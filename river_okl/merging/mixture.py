@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.mixture.pending import without_predictions
 from river_okl._core.mixture.processes import NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import shown
-from river_okl._core.store.words import MOST_WORDS
+from river_okl._core.store.words import MAX_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
 from river_okl.merging.gaussian import (
@@ -298,7 +298,7 @@ class Merging:
     def words(self) -> Rows:
         """Hashes of the words that were seen once, at most as many as one mixture keeps."""
         found = np.concatenate([each.state["words"] for _, each in self.movers])
-        return found[np.sort(np.unique(found, return_index=True)[1])][-MOST_WORDS:]
+        return found[np.sort(np.unique(found, return_index=True)[1])][-MAX_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
         """The weights of every feature under every metric, averaged over the mixtures that know it."""
@@ -539,7 +539,7 @@ class Merging:
 
     def state(self, f: Any) -> State:
         """The merged state for a mixture with the capacity of this one."""
-        self.rows, bases, posteriors = self.dictionary(f.processes.most)
+        self.rows, bases, posteriors = self.dictionary(f.processes.max_points)
         processes = {
             "points": np.arange(len(self.rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
@@ -567,7 +567,7 @@ class Merging:
             "seen": self.seen,
             "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.movers),
             "updates": max(each.state["updates"] for each in self.all),
-            "pending": without_opinions(self.first.state["pending"]),
+            "pending": without_predictions(self.first.state["pending"]),
         }
 
 

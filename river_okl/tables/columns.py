@@ -13,16 +13,16 @@ from typing import Any
 
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
-from river_okl.labels import MOST_LABELS as MOST_CLASSES
+from river_okl.labels import MAX_LABELS as MAX_CLASSES
 from river_okl.tables.cells import DATES, DAY_FIRST, MONTH_FIRST, NUMBERS, STRINGS, Cells, read_date
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
-MOST_LABELS = 20  # distinct numbers in the target's column; more mean regression
+MAX_LABELS = 20  # distinct numbers in the target's column; more mean regression
 MANY_LABELS = 1000  # more are an identifier, most likely
 LISTED_LABELS = 10
 FIRST_ROWS = 1000  # in which a column of identifiers differs
-MOST_REMEMBERED = 1000  # cells whose type is remembered
+MAX_REMEMBERED = 1000  # cells whose type is remembered
 AGREEING = 0.8  # share of numbers, or of dates, from which a column is one of them with errors
 MIXED = 0.2  # share from which one is mentioned
 
@@ -96,7 +96,7 @@ class Column:
             code = GAP if self.cells.is_missing(cell) else SOFT
         else:
             code = self._date_or_string(line, cell)
-        if len(self.remembered) < MOST_REMEMBERED:
+        if len(self.remembered) < MAX_REMEMBERED:
             self.remembered[cell] = code
         return code
 
@@ -274,7 +274,7 @@ class Target(Column):
         if sum(self.counts[NUMBER:]) == known:
             if not self.cells.is_missing(cell) and len(self.soft) < LISTED_LABELS:
                 self.soft.setdefault(cell, line)
-        elif len(self.values) <= (MANY_LABELS if self.task is None else MOST_CLASSES):
+        elif len(self.values) <= (MANY_LABELS if self.task is None else MAX_CLASSES):
             self.values.setdefault(cell, line)
         if self.fractions and self.fraction is None:
             self.fraction = line, cell
@@ -301,7 +301,7 @@ class Target(Column):
         known: list[Any] = sorted(values)
         if self.is_number:
             numbers = sorted({self.cells.number(text) or 0.0 for text in values})
-            many = self.task is None and len(numbers) > MOST_LABELS
+            many = self.task is None and len(numbers) > MAX_LABELS
             if self.task == "regression" or self.fraction or many:
                 return REGRESSION, ()
             if max(abs(numbers[0]), abs(numbers[-1])) >= 2.0**53:

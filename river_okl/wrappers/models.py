@@ -106,7 +106,7 @@ def _check_ddm(detector: Any) -> None:
 ADWIN_HEAD = struct.Struct("<diQdd4d4iQ")
 ADWIN_END = struct.Struct("<diQii")
 ADWIN_PARAMETERS = operator.attrgetter("delta", "clock", "max_buckets", "min_window_length", "grace_period")
-MOST_ROWS = 60
+MAX_ROWS = 60
 
 
 def _adwin_bytes(detector: Any, state: dict[str, Any]) -> bytes:
@@ -146,7 +146,7 @@ def _check_adwin(detector: Any) -> None:
     list_of(whole(0, 2**31 - 1)).into(state["counts"])
     require(len(state["sums"]) == len(state["counts"]) == 4, "the window of an ADWIN")
     rows = list_of(list_of(list_of(number()))).into(state["rows"])
-    require(1 <= len(rows) <= MOST_ROWS, "the rows of an ADWIN")
+    require(1 <= len(rows) <= MAX_ROWS, "the rows of an ADWIN")
     for row in rows:
         require(len(row) == 2 and len(row[0]) == len(row[1]) <= detector.max_buckets, "a row of an ADWIN")
     require(len(rows) == 1 or all(len(row[0]) > 0 for row in rows), "an empty row of an ADWIN")

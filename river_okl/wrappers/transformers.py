@@ -10,7 +10,7 @@ from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
 from river_okl.checks import is_name, require
-from river_okl.series import LONGEST, MOST_GROUPS, PLAIN, Dates, Lags, plain
+from river_okl.series import LONGEST, MAX_GROUPS, PLAIN, Dates, Lags, plain
 from river_okl.tables.models import Numeric
 from river_okl.wrappers.kinds import FLAG, NAME, Kind, Row, dict_of, list_of, maybe, number, of_type, only, such, whole
 from river_okl.wrappers.statistics import ABS_MAX, MAX, MIN, STATISTIC, Moments, joined, merged
@@ -173,7 +173,7 @@ def _check_lags(lags: Any) -> None:
             plain("a lag", value)
 
     n_series = len(lags._series)
-    require(len(lags._groups) <= MOST_GROUPS and len(lags._issued) <= lags.pending, "more lags than can be")
+    require(len(lags._groups) <= MAX_GROUPS and len(lags._issued) <= lags.pending, "more lags than can be")
     for key, group in lags._groups.items():
         require(type(key) is tuple and len(key) <= 1 and all(type(k) in PLAIN for k in key), "a group")
         require(type(group) is list and len(group) == 1 + n_series, "the series of a group")

@@ -32,7 +32,7 @@ class Model:
     def __init__(self, split=0.0):
         self.table = Loose()
         self.classes = Classes(1 if split else 2, split)
-        self.axes = {"p": Axis("point"), "f": Axis("feature", least=8, eighths=8), "c": self.classes}
+        self.axes = {"p": Axis("point"), "f": Axis("feature", min_room=8, growth_eighths=8), "c": self.classes}
         self.pointers, self.arrays = {}, {}
         for i, (name, (axes, dtype, default)) in enumerate(self.ARRAYS.items()):
             if split and (axes, dtype) != ("f3c", "f8"):

@@ -29,7 +29,7 @@ cdef class Coefficients(Owner):
         self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
     ) noexcept nogil
     cdef void clear(self, Py_ssize_t i) noexcept
-    cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept
+    cdef void point_removed(self, Py_ssize_t i, Py_ssize_t last) noexcept
     cdef bint fold(self, Py_ssize_t n, double c) noexcept
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept
     cdef double squared_size(self, Py_ssize_t i) noexcept

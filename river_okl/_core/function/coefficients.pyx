@@ -123,7 +123,7 @@ cdef class Coefficients(Owner):
         for o in range(self.n_columns):
             self.coef[o][i] = 0.0
 
-    cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
+    cdef void point_removed(self, Py_ssize_t i, Py_ssize_t last) noexcept:
         """The point at i was removed, and the last one took its position."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):

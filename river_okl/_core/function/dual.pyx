@@ -32,7 +32,7 @@ cdef double JITTER = 1e-13      # of κ(x_j, x_j): makes the factorisation of de
 cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): smaller squared distances are rounding
 cdef double TIE = 1e-9          # relative: costs closer than this are tied, and age decides
 cdef enum:
-    MOST_ROUNDS = 500
+    MAX_ROUNDS = 500
 
 
 cdef inline double residual_of(double f, double beta, const double *box) noexcept nogil:
@@ -136,7 +136,7 @@ cdef double climb(
 cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
     """Move the free variables to their optimum, or as far as the corners allow."""
     cdef Py_ssize_t a, b, i, j, m = 0, first
-    cdef double target, most, jitter = JITTER, rate, share
+    cdef double target, largest, jitter = JITTER, rate, share
     for j in range(n):
         if box[3 * j] < beta[j] < box[3 * j + 1] or box[3 * j + 1] < beta[j] < box[3 * j + 2]:
             room.free[m] = j
@@ -159,9 +159,9 @@ cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta,
         rate, first = 1.0, -1
         for a in range(m):
             j = room.free[a]
-            most = corner(beta[j], room.step[a], box + 3 * j) - beta[j]
-            if fabs(room.step[a]) * rate > fabs(most):
-                rate, first = most / room.step[a], a
+            largest = corner(beta[j], room.step[a], box + 3 * j) - beta[j]
+            if fabs(room.step[a]) * rate > fabs(largest):
+                rate, first = largest / room.step[a], a
         b = 0
         for a in range(m):
             j = room.free[a]
@@ -189,7 +189,7 @@ cdef double run(const double *K, Py_ssize_t n, const double *box, double *beta, 
     for j in range(n):
         beta[j] = settled(beta[j], box + 3 * j)
     evaluate(K, n, beta, f)
-    for rounds in range(MOST_ROUNDS):  # no-cython-lint
+    for rounds in range(MAX_ROUNDS):  # no-cython-lint
         tolerance = max(TOLERANCE, rounding(K, n, beta))
         if climb(K, n, box, tolerance, beta, f) > tolerance:
             newton(K, n, box, beta, f, room)

@@ -32,7 +32,7 @@ from river_okl._core.kernel.rows cimport Rows, Tile
 from river_okl._core.loops cimport TILE
 from river_okl._core.simd cimport loops
 from river_okl._core.store.memory cimport array_of
-from river_okl._core.store.points cimport MOST_POINTS, Points
+from river_okl._core.store.points cimport MAX_POINTS, Points
 from river_okl._core.store.sample cimport Frame, Sample, take_row
 
 from river_okl._core.states import checked_whole
@@ -68,12 +68,12 @@ cdef class Expansion(Function):
     ):
         if self.points is not None:
             raise RuntimeError("an Expansion cannot be initialised twice")
-        if budget is not None and not 1 <= budget <= MOST_POINTS:
-            raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MOST_POINTS:,}")
+        if budget is not None and not 1 <= budget <= MAX_POINTS:
+            raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MAX_POINTS:,}")
         self.budget = budget
         self.each = budget if per_class else None
         self.spare = spare
-        self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
+        self.points = Points(None if budget is None else min(budget + spare, MAX_POINTS))
         self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
         self.alpha = Coefficients(n_outputs)
@@ -286,7 +286,7 @@ cdef class Expansion(Function):
             self.sums.along(output)
             self.sums.of(0)
         self.points.store(&self.rows.samples[self.rows.last])
-        self.rows.added()
+        self.rows.point_added()
         self.norms.added(output, c, self.sums.values)
         if self.gram_ is not None:
             self.gram_.grow(self.rows.row, self.rows.self_similarity, self.ald_residual)
@@ -357,10 +357,10 @@ cdef class Expansion(Function):
         cdef Py_ssize_t last = self.points.n - 1
         self.norms.dropping(i)
         self.points.drop(i)
-        self.rows.dropped(i)
+        self.rows.point_removed(i)
         if self.gram_ is not None:
             self.gram_.shrink(i)
-        self.alpha.dropped(i, last)
+        self.alpha.point_removed(i, last)
         self.ald_residual_valid = False
         if last == 0:
             self.norms.clear()
@@ -405,7 +405,7 @@ cdef class Expansion(Function):
             if i not in staying:
                 self.remove(i)
         if norms is not None and self.norms.keeps_norm and not self.norms.keeps_values and self.points.n:
-            self.norms.settle_with(norms)
+            self.norms.refresh_with(norms)
 
     # Projection -------------------------------------------------------------------------------------------------------
 
@@ -477,7 +477,7 @@ cdef class Expansion(Function):
         """‖f‖² of output 0, summed over classes."""
         return self.norms.peek()
 
-    def settle_norm2(self):
+    def refresh_norm2(self):
         """``norm2`` for a step: recomputes and stores it if it is stale."""
         return self.norms.square()
 
@@ -602,8 +602,8 @@ cdef class Expansion(Function):
     cdef int share_budget(self, Py_ssize_t n_classes) except -1:
         """Multiply a budget per class by the number of classes."""
         if self.each is not None and n_classes > 2:
-            self.budget = min(self.each * n_classes, MOST_POINTS)
-            self.points.most = self.points.limit = min(self.budget + self.spare, MOST_POINTS)
+            self.budget = min(self.each * n_classes, MAX_POINTS)
+            self.points.max_points = self.points.limit = min(self.budget + self.spare, MAX_POINTS)
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
@@ -669,7 +669,7 @@ cdef class Expansion(Function):
 
     def room_for(self, dict state):
         """The bytes that ``restore`` allocates for the sizes claimed by a state, which may hold less."""
-        capacity = checked_whole(state["points"], "capacity", 0, MOST_POINTS)
+        capacity = checked_whole(state["points"], "capacity", 0, MAX_POINTS)
         n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
         dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
         return capacity * (8 * (n_columns + 9 + dense) + 16 * (1 + (self.gram_ is not None) * capacity))

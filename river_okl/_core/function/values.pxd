@@ -36,7 +36,7 @@ cdef class Norms(Owner):
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1
-    cdef int settle(self) except -1
+    cdef int refresh(self) except -1
     cdef void changed(self) noexcept
     cdef void clear(self) noexcept
     cdef void added(self, Py_ssize_t output, double c, const double *sums) noexcept
@@ -46,7 +46,7 @@ cdef class Norms(Owner):
     cdef void absorbed(self, Py_ssize_t output, double c) noexcept
     cdef void split(self) noexcept
     cdef int permute(self, list columns, bint negated) except -1
-    cdef int settle_with(self, norms) except -1
+    cdef int refresh_with(self, norms) except -1
     cdef list squares(self)
     cdef double square(self) except -1.0
     cdef double peek(self) except -1.0

@@ -107,7 +107,7 @@ cdef class Norms(Owner):
         self.peaks = self.doubles(self.peaks, old, n_columns)
         return 0
 
-    cdef int settle(self) except -1:
+    cdef int refresh(self) except -1:
         """Compute norms and values from scratch if they are stale."""
         cdef Py_ssize_t i, o, n = self.rows.points.n, n_columns = self.alpha.n_columns
         cdef double value, square = self.alpha.scale * self.alpha.scale
@@ -254,7 +254,7 @@ cdef class Norms(Owner):
             self.values[i] = -self.values[i]
         return 0
 
-    cdef int settle_with(self, norms) except -1:
+    cdef int refresh_with(self, norms) except -1:
         """Set ‖f_o‖² computed elsewhere."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
@@ -267,11 +267,11 @@ cdef class Norms(Owner):
 
     cdef double square(self) except -1.0:
         """‖f‖² of output 0, summed over classes."""
-        self.settle()
+        self.refresh()
         return self.peek()
 
     cdef double peek(self) except -1.0:
-        """``square`` without ``settle``, so that reading does not change the last bits of later steps."""
+        """``square`` without ``refresh``, so that reading does not change the last bits of later steps."""
         if self.keeps_norm and self.alpha.n_classes == 0 and not self.stale:
             return max(0.0, self.norms[0])
         squares = self.squares()
@@ -292,7 +292,7 @@ cdef class Norms(Owner):
 
     cdef object read_values(self):
         """A copy of f(z_i) for every point, if they are kept."""
-        self.settle()
+        self.refresh()
         out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale
         return out

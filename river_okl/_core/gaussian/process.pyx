@@ -19,7 +19,7 @@ from river_okl._core.store.sample cimport Sample
 
 from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 
-DIAGONAL = 1.0 + JITTER     # the diagonal of K, as a multiple of κ(z, z)
+DIAGONAL = 1.0 + JITTER         # the diagonal of K, as a multiple of κ(z, z)
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
 cdef double NOVEL = 1e-3        # of κ(x, x): smaller ALD residuals are those of points in the dictionary's span
 cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
@@ -165,7 +165,7 @@ cdef class Process(Owner):
             return 0
         self.points.store(x)
         basis.add()
-        self.rows.added()
+        self.rows.point_added()
         if self.points.n > self.budget:
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
         return self.points.forget_emptied()
@@ -195,7 +195,7 @@ cdef class Process(Owner):
         self.posterior.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
-        self.rows.dropped(i)
+        self.rows.point_removed(i)
         return 0
 
     def add_class(self):

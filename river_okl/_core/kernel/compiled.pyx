@@ -22,7 +22,7 @@ cdef enum:
 cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
-MOST_TERMS, MOST_FACTORS = 16, 32  # the room in kernel.pxd and ``self_similarity``
+MAX_TERMS, MAX_FACTORS = 16, 32  # the room in kernel.pxd and ``self_similarity``
 
 SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
 
@@ -42,8 +42,8 @@ cdef class CompiledKernel:
 
     def __init__(self, tuple terms):
         cdef int t, f = 0
-        if not 1 <= len(terms) <= MOST_TERMS or sum(len(factors) for _, factors in terms) > MOST_FACTORS:
-            raise ValueError(f"a kernel has at most {MOST_TERMS} terms and {MOST_FACTORS} factors")
+        if not 1 <= len(terms) <= MAX_TERMS or sum(len(factors) for _, factors in terms) > MAX_FACTORS:
+            raise ValueError(f"a kernel has at most {MAX_TERMS} terms and {MAX_FACTORS} factors")
         self.terms = terms
         for t, (weight, factors) in enumerate(terms):
             self.c_terms[t].weight = weight

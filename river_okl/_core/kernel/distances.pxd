@@ -52,8 +52,8 @@ cdef class Distances(Table):
     cdef void rank_dense(self, Py_ssize_t n) noexcept
     cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
-    cdef void stored(self, const Sample *x) noexcept
-    cdef void dropped(self, Py_ssize_t i) noexcept
+    cdef void point_added(self, const Sample *x) noexcept
+    cdef void point_removed(self, Py_ssize_t i) noexcept
     cdef int reserve_slots(self) except -1
     cdef int observe(self, const Sample *x) except -1
     cdef double to_previous(self, const Sample *x) noexcept

@@ -166,7 +166,7 @@ cdef class Distances(Table):
                 for m in range(METRICS):
                     dictionary.dots[m][r] += v[m] * feature.amounts[k]
 
-    cdef void stored(self, const Sample *x) noexcept:
+    cdef void point_added(self, const Sample *x) noexcept:
         """The sample measured last has become the last point."""
         cdef Py_ssize_t i
         cdef int m
@@ -176,7 +176,7 @@ cdef class Distances(Table):
         for m in range(METRICS):
             self.square[m][self.points.n - 1] = self.own[m]
 
-    cdef void dropped(self, Py_ssize_t i) noexcept:
+    cdef void point_removed(self, Py_ssize_t i) noexcept:
         """Point i has left, and the last has its position."""
         cdef int m
         for m in range(METRICS):

@@ -44,8 +44,8 @@ cdef class Rows(Owner):
     cdef Given given(self)
     cdef double similarity_of(self, const Sample *x) except? -1.0
     cdef Sample *seen(self) except NULL
-    cdef void added(self) noexcept
-    cdef void dropped(self, Py_ssize_t p) noexcept
+    cdef void point_added(self) noexcept
+    cdef void point_removed(self, Py_ssize_t p) noexcept
     cdef void kernel_moved(self) noexcept
     cdef void measure_again(self) noexcept
     cdef int restored(self) except -1

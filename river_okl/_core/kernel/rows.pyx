@@ -151,14 +151,14 @@ cdef class Rows(Owner):
             raise RuntimeError("evaluate a sample first")
         return &self.samples[self.last]
 
-    cdef void added(self) noexcept:
+    cdef void point_added(self) noexcept:
         """The last sample was added as the last point."""
         cdef Py_ssize_t last = self.points.n - 1
         self.self_[last] = self.self_similarity
         self.row[last] = self.self_similarity
         self.fresh = False
 
-    cdef void dropped(self, Py_ssize_t p) noexcept:
+    cdef void point_removed(self, Py_ssize_t p) noexcept:
         """The point at p was removed, and the last one took its position."""
         cdef Py_ssize_t last = self.points.n
         self.self_[p] = self.self_[last]

@@ -25,7 +25,7 @@ from river_okl._core.states import LARGEST_COUNT
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
-cdef double LEAST_TEMPERATURE = 0.01, MOST_TEMPERATURE = 2.0    # bounds of κ
+cdef double MIN_TEMPERATURE = 0.01, MAX_TEMPERATURE = 2.0  # bounds of κ
 cdef double LARGEST_TERM = 50.0     # squared standard deviations: bound of one feature's term
 
 
@@ -75,7 +75,7 @@ cdef class Bayes(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o, j, at, n = self.per_class.n
-        cdef double value, off, term, most = LARGEST_TERM
+        cdef double value, off, term, bound = LARGEST_TERM
         cdef int32_t place
         cdef double *score = self.score
         cdef const double *seen
@@ -98,7 +98,7 @@ cdef class Bayes(Expert):
             for o in range(n):  # no fmin, which would be a call
                 off = value - mean[o]
                 term = off * off / variance[o]
-                score[o] -= 0.5 * (log_variance[o] + (term if term < most else most))
+                score[o] -= 0.5 * (log_variance[o] + (term if term < bound else bound))
         softmax(score, self.fit[0], n, p)
         return 0
 
@@ -107,7 +107,7 @@ cdef class Bayes(Expert):
         cdef double gain, off
         if self.rows:
             fit_inverse_temperature(
-                self.score, y.p + self.first * n, n, c, LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.fit[0], &self.fit[1]
+                self.score, y.p + self.first * n, n, c, MIN_TEMPERATURE, MAX_TEMPERATURE, &self.fit[0], &self.fit[1]
             )
         self.counts[c] += y.counts
         if self.rows:

@@ -1,8 +1,9 @@
-"""Whether the stream has changed between the questions and the labels that come now.
+"""Whether the stream has changed between the predictions and the labels that come now.
 
-The losses of what was said are averaged over FAST samples; f, their average, has a mean m and a variance v over SLOW
-samples.  If f > m + k √v + least, what was said is of another concept, and so are the opinions whose labels are on the
-way: until these have come, or f is below that again.  Where labels come in bursts v is large, and little is a change.
+The losses of late predictions are averaged over FAST samples.  This average f has a mean m and a variance v over SLOW
+samples.  If f > m + k √v + least, the stream has changed: predictions whose labels are still to come are of the old
+concept, until all of them have come or f is below that bound again.  If labels come in bursts, v is large and only
+large rises count as changes.
 """
 
 from libc.math cimport fmax, fmin, sqrt
@@ -18,14 +19,14 @@ cdef int64_t UNKNOWN = 100          # samples, of which losses are high as littl
 
 
 cdef class Change(Table):
-    """A detector for changes between question and label.
+    """A detector for changes between prediction and label.
 
     Parameters
     ----------
     deviations
         k.
     least
-        By which f is larger than its mean at least.
+        The smallest rise of f above its mean that is a change.
     """
 
     def __init__(self, double deviations, double least):
@@ -39,12 +40,12 @@ cdef class Change(Table):
         self.declare(<size_t> &self.left, "left", (), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cdef void restart(self) noexcept:
-        """Nothing is known."""
+        """Forget all losses."""
         self.fast = self.mean = self.variance = self.bar = 0.0
         self.seen = self.left = 0
 
     cdef void take(self, double loss, int64_t late) noexcept:
-        """The loss of what was said of a sample whose label comes after so many others."""
+        """Add the loss of a prediction whose label comes after ``late`` others."""
         cdef double off, bar, rate
         self.seen += 1
         loss = fmin(loss, largest_loss)

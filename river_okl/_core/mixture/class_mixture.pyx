@@ -1,18 +1,18 @@
 """The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts.
 
-If labels come late there are two ways to judge the experts.  By what they said when they were asked: that is what they
-are worth on a stream that goes on as it was, and those that follow the last labels are not overrated.  By what they say
-when the label comes: after a sudden change those that have learned it are known at once, and not a delay later.  So
-there are weights of both kinds, v and w, and a third opinion, the frequencies f of the classes so far, for labels of
-which nobody knows anything so far ahead:
+If labels come late, experts can be scored in two ways.  Scored on the predictions that they made when the sample was
+asked, those that follow the last labels are not overrated.  Scored on what they predict when the label comes, those
+that have learned a sudden change are known at once, and not a delay later.  So there are weights of both kinds, v and
+w.  The third answer is the frequencies f of the classes so far, for delays at which no expert has any skill:
 
     P(c | x) = s_1 Σ v_e p_e(c | x) + s_2 Σ w_e p_e(c | x) + s_3 f_c
 
-The shares s follow the responsibilities of the three for each label, as in the EM algorithm for mixtures, by what they
-said when they were asked.  The experts learn as if no label were late, steered by w.  If none is, P = Σ w_e p_e.
+The shares s follow the responsibilities of the three answers for each label, as in the EM algorithm for mixtures; the
+answers are those that were given when the sample was asked.  Experts learn as if no label were late, steered by w.  If
+no label is late, P = Σ w_e p_e.
 
-If the losses of what was said rise, the stream has changed since (change.pyx), and what was said is of another concept:
-until the answers to those questions have come, w replaces v, and nothing is learned of v and s.
+If the losses of late predictions rise, the stream has changed since (change.pyx).  Until the labels of all predictions
+from before the change have come, w replaces v, and neither v nor s is updated.
 """
 
 from libc.math cimport fmax, fmin, log
@@ -33,9 +33,9 @@ from river_okl._core.mixture.pool import METRIC as POOL_METRIC
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
 
-cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
+cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or scored
 cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
-cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
+cdef double MAX_WEIGHT = 10.0       # of a sample, for the experts without a bound of their own and the mixture weights
 cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
 # Chosen on bursts of labels, alarms, switched concepts, features and units, with labels 100, 500 and 1,000 late.
@@ -88,7 +88,7 @@ cdef class ClassMixture(Mixture):
         self.reserve_predictions(2)
         self.stack.weight = self.weight
         self.number_predictions()
-        self.pending.begin(self.n_said)
+        self.pending.begin(self.n_numbers)
         self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
@@ -118,7 +118,7 @@ cdef class ClassMixture(Mixture):
         self.frequency = self.mixed + self.n_classes
         self.answer = self.mixed
 
-    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+    cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
         return SHARES * n_classes
 
     def add_class(self):
@@ -133,7 +133,7 @@ cdef class ClassMixture(Mixture):
         """One class more, everywhere."""
         cdef Py_ssize_t e
         cdef double largest
-        cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.most
+        cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.max_points
         cdef Py_ssize_t more = max(0, min(self.each, largest_budget - budget))
         cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
         if self.asked:
@@ -143,8 +143,8 @@ cdef class ClassMixture(Mixture):
             (<Expert> expert).add_class()
         self.n_classes += 1
         if more:
-            self.points.most = self.points.limit = budget + more + 2
-            self.pool.most += more - latest
+            self.points.max_points = self.points.limit = budget + more + 2
+            self.pool.max_points += more - latest
             self.neighbours.widen(latest)
         if self.n_classes > 3:
             self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
@@ -154,7 +154,7 @@ cdef class ClassMixture(Mixture):
             for e in range(1, self.per_prediction.n - (self.stack in self.experts)):
                 largest = fmax(largest, self.log_weight[e])
             self.number_predictions()
-            self.pending.begin(self.n_said)
+            self.pending.begin(self.n_numbers)
             self.forget_then()
             self.per_prediction.n = self.rows
             for expert in (self.bayes, self.stack):
@@ -185,15 +185,15 @@ cdef class ClassMixture(Mixture):
     cdef void average(self, const double *weights, double *out) noexcept:
         """Σ w_e p_e, from probabilities that are not all but certain."""
         cdef Py_ssize_t e, o, n = self.n_classes
-        cdef double p, weight, total = 0.0, least = CLIP, most = 1.0 - CLIP
+        cdef double p, weight, total = 0.0, low = CLIP, high = 1.0 - CLIP
         cdef const double *of_expert = self.p
         for o in range(n):
             out[o] = 0.0
         for e in range(self.rows):
             weight = weights[e]
             for o in range(n):  # no fmin, which would be a call
-                p = of_expert[o] if of_expert[o] > least else least
-                out[o] += weight * (p if p < most else most)
+                p = of_expert[o] if of_expert[o] > low else low
+                out[o] += weight * (p if p < high else high)
             of_expert += n
         for o in range(n):
             total += out[o]
@@ -201,7 +201,7 @@ cdef class ClassMixture(Mixture):
             out[o] /= total
 
     cdef void conclude(self) noexcept:
-        """The other two opinions that have a share."""
+        """The other two answers that have a share."""
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.average(self.then if self.then_is_known and not self.change.left else self.weight, self.of_then)
@@ -216,7 +216,7 @@ cdef class ClassMixture(Mixture):
         cdef double total = 0.0, sum_of_shares = 0.0, gain = y.counts / SHARES_MEMORY
         cdef double[SHARES] due
         for i in range(SHARES):
-            due[i] = self.shares[i] * y.said[(self.rows + i) * self.n_classes + c]
+            due[i] = self.shares[i] * y.as_asked[(self.rows + i) * self.n_classes + c]
             total += due[i]
         if total <= 0.0:
             return
@@ -254,24 +254,24 @@ cdef class ClassMixture(Mixture):
                 best = o
         return best
 
-    cdef void judge(self, Outcome *y) noexcept:
+    cdef void score(self, Outcome *y) noexcept:
         """A longer memory, if labels are late, averages instead of exaggerating: the evidence is tempered."""
         cdef Py_ssize_t e, n = self.n_classes, c = <Py_ssize_t> y.target
         cdef double evidence
-        y.counts = fmin(y.w, MOST_WEIGHT)
+        y.counts = fmin(y.w, MAX_WEIGHT)
         y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
         if y.late and not self.then_is_known:
             self.begin_then()
         if y.late:
             self.learn_shares(y)
         for e in range(PROCESSES):
-            self.share[e // POSTERIORS] += self.among[e]
+            self.share[e // POSTERIORS] += self.process_weights[e]
         for e in range(self.rows):
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log_of(y.p[e * n + c])
         if self.then_is_known and not self.change.left:
             evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
             for e in range(self.rows):
-                self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.said[e * n + c])
+                self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.as_asked[e * n + c])
         self.update_weights()
 
     @property
@@ -287,7 +287,7 @@ cdef class ClassMixture(Mixture):
         return [*zip(names, weights)]
 
     cdef int divide(self, Py_ssize_t latest) except -1:
-        self.pool.most = self.budget - self.processes.most - latest
+        self.pool.max_points = self.budget - self.processes.max_points - latest
         return Mixture.divide(self, latest)
 
     def restore(self, dict state):

@@ -24,5 +24,5 @@ cdef class Combiner(Expert):
 
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
-    cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept
-    cdef void fill(self, const double *said, double linear) noexcept
+    cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept
+    cdef void fill(self, const double *p, double linear) noexcept

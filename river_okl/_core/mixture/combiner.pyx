@@ -64,15 +64,15 @@ cdef class Combiner(Expert):
         p[0], p[1] = self.linear.mean, self.stack.mean
         return 0
 
-    cdef void fill(self, const double *said, double linear) noexcept:
+    cdef void fill(self, const double *p, double linear) noexcept:
         """Ask the stack, given the processes' means, the linear one, a constant, and the others'."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
-            inputs[i] = bounded(said[i])
+            inputs[i] = bounded(p[i])
         inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(linear), 1.0
         for i in range(self.n_others):
-            inputs[PROCESSES + 2 + i] = bounded(said[PROCESSES + i])
+            inputs[PROCESSES + 2 + i] = bounded(p[PROCESSES + i])
         self.stack.ask(PROCESSES + 2 + self.n_others)
 
     cdef void mix(self, double *mean, double *variance) noexcept:
@@ -94,19 +94,19 @@ cdef class Combiner(Expert):
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
-    cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept:
+    cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept:
         """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
-        rate 1 - DISCOUNT, or faster at first: ``most``.
+        rate 1 - DISCOUNT, or faster at first: ``least_rate``.
 
         ``y.w`` is the weight of the sample, ``y.counts`` a bounded one for what combines estimates that learn ``w``
         themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
 
-        The stack learns from the predictions by which it is judged, by what it makes of them today; the linear
+        The stack learns from the predictions that it is scored on, and from what it makes of them today; the linear
         estimate has today's features.
         """
         cdef double[ESTIMATES] off
-        cdef double rate = fmax(most, 1.0 - DISCOUNT)
+        cdef double rate = fmax(least_rate, 1.0 - DISCOUNT)
         cdef Py_ssize_t i
         for i in range(ESTIMATES):
             off[i] = y.target - estimates[i]
@@ -118,7 +118,7 @@ cdef class Combiner(Expert):
             )
             self.residual[i] = fmax(self.residual[i], least_residual)
         if y.late:
-            self.fill(y.said, estimates[1])
+            self.fill(y.as_asked, estimates[1])
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
@@ -131,7 +131,7 @@ cdef class Combiner(Expert):
         for i in range(PROCESSES):
             self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
         self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
-        if self.neighbours.most and self.neighbours in self.others:
+        if self.neighbours.max_points and self.neighbours in self.others:
             self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target))
         self.stack.ask(PROCESSES + 2 + self.n_others)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))

@@ -11,7 +11,7 @@ from libc.math cimport fmax, fmin
 import numpy as np
 
 from river_okl._core.mixture.expert cimport Outcome
-from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, take_in
+from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, update
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.trees.target_leaf cimport TargetForest
 
@@ -32,8 +32,8 @@ cdef class Difference(TargetForest):
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        cdef double difference = y.exact - y.said[self.first]
-        take_in(&self.change, difference)
+        cdef double difference = y.exact - y.as_asked[self.first]
+        update(&self.change, difference)
         self.take_sample(x.places, x.scaled, x.size, clipped(&self.change, difference), y.counts)
         self.last = y.exact
         return False

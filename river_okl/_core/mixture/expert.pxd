@@ -9,20 +9,20 @@ cdef struct Outcome:
     double exact                # a number as it came, in these units; ``target`` may have been clipped as an outlier
     double w                    # its weight relative to those of the stream
     double counts               # the same, bounded, for what has no bound of its own
-    double discount             # of what was learned before about whom to trust
+    double discount             # of the evidence so far for the mixture weights
     bint confident              # whether the mixture predicted it confidently
     int64_t seen                # samples learned, with this one
     const double *p             # [rows, n_classes] the predictions of all experts
-    int64_t late                # samples learned since it was asked, if it is known what ...
-    const double *said          # ... they said then: predictions, what the mixture made of them; else 0, and p
-    const double *among         # weights of the processes among themselves
+    int64_t late                # samples learned since it was asked; 0: none, or its predictions are unknown
+    const double *as_asked      # these predictions, and what the mixture made of them; p if ``late`` is 0
+    const double *process_weights
 
 
 cdef class Expert(Table):
     cdef readonly str name
     cdef readonly Py_ssize_t rows       # how many of the mixture's predictions are its own; 0: it only learns
     cdef Py_ssize_t first               # of these
-    cdef bint joins                     # whether it wants the sample that it has learned as a point
+    cdef bint wants_point               # whether it wants the sample that it has learned as a point
     # the axes of its arrays, those that it has
     cdef Axis per_point, per_feature
     cdef Classes per_class
@@ -39,12 +39,12 @@ cdef class Expert(Table):
     cdef void forget(self, list places) noexcept
     cdef void tune(self) noexcept
     # Points come and go
-    cdef bint holds(self, Py_ssize_t i) noexcept
+    cdef bint references(self, Py_ssize_t i) noexcept
     cdef bint is_full(self) noexcept
-    cdef Py_ssize_t evict(self, const double *among) noexcept
-    cdef int hold(self, Py_ssize_t i) except -1
-    cdef void stored(self, double target) noexcept
-    cdef void dropped(self, Py_ssize_t i) noexcept
+    cdef Py_ssize_t evict(self, const double *process_weights) noexcept
+    cdef int claim(self, Py_ssize_t i) except -1
+    cdef void point_added(self, double target) noexcept
+    cdef void point_removed(self, Py_ssize_t i) noexcept
     # What there is
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept

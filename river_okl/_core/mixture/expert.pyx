@@ -4,8 +4,8 @@ A new expert is a class with ``ask``, ``learn`` and ``names`` in a file of its o
 experts.  What it learns is in arrays that it declares (store/table.pyx): that makes room for points, features and
 classes, forgets them, and saves, checks, permutes and merges what is learned.
 
-An expert learns from a sample as it is today, from the ``p`` that ``ask`` has just written.  The mixture grades it by
-what it said when it was asked, ``said``, which is the same unless the label is ``late``.
+An expert learns from a sample as it is today, from the ``p`` that ``ask`` has just written.  The mixture scores it on
+the predictions ``as_asked``, which are the same unless the label is ``late``.
 """
 
 
@@ -54,7 +54,7 @@ cdef class Expert(Table):
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef bint holds(self, Py_ssize_t i) noexcept:
+    cdef bint references(self, Py_ssize_t i) noexcept:
         """Whether the expert needs point i."""
         return False
 
@@ -62,18 +62,18 @@ cdef class Expert(Table):
         """Whether one of its points must go before the sample that it wants becomes one."""
         return False
 
-    cdef Py_ssize_t evict(self, const double *among) noexcept:
+    cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
         """Give up the point with the lowest removal cost; which it was, -1: the sample itself."""
         return -1
 
-    cdef int hold(self, Py_ssize_t i) except -1:
+    cdef int claim(self, Py_ssize_t i) except -1:
         """The sample that it wanted has become point i."""
         return 0
 
-    cdef void stored(self, double target) noexcept:
+    cdef void point_added(self, double target) noexcept:
         """There is a new last point, with this target, which the expert does not hold."""
 
-    cdef void dropped(self, Py_ssize_t i) noexcept:
+    cdef void point_removed(self, Py_ssize_t i) noexcept:
         """Point i, which is unreferenced, is gone, and the last one has taken its position."""
         if self.per_point is not None:
             self.swap_remove(self.per_point, i)

@@ -16,5 +16,5 @@ cdef class Intervals(Expert):
     cdef int64_t seen, run              # targets since the last restart; the last ones whose errors were outliers
 
     cdef void issue(self, double deviation, double *issued) noexcept
-    cdef void judge(self, const Outcome *y, const double *issued, double change) noexcept
+    cdef void score(self, const Outcome *y, const double *issued, double change) noexcept
     cdef void restart(self, double size) noexcept

@@ -91,7 +91,7 @@ cdef class Intervals(Expert):
             last = fmax(self.log_factor[i], last + STEP)
             half[i] = scale[0] * exp(last)
 
-    cdef void judge(self, const Outcome *y, const double *issued, double change) noexcept:
+    cdef void score(self, const Outcome *y, const double *issued, double change) noexcept:
         """The factors, the model of the scale and running errors, given a target and its change to the last one.
 
         The errors of late targets come in runs, as none of them was known when the others were asked: the factors

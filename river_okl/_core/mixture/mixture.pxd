@@ -6,14 +6,14 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
-from river_okl._core.reader cimport Reader
+from river_okl._core.scaled_points cimport ScaledPoints
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
 
 cdef double DISCOUNT, newcomer
 
 
-cdef class Mixture(Reader):
+cdef class Mixture(ScaledPoints):
     cdef readonly tuple terms
     cdef readonly Processes processes
     cdef Slopes slopes
@@ -23,16 +23,16 @@ cdef class Mixture(Reader):
     cdef tuple holders                      # those that hold points, in the order in which they evict
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef Py_ssize_t rows                    # predictions
-    cdef Py_ssize_t n_said                  # numbers that the mixture is judged by: predictions, own
+    cdef Py_ssize_t n_numbers               # numbers that the mixture is scored on: predictions, mixed
     cdef Axis per_prediction                # those that have mixture weights, the first ones
     cdef double *log_weight                 # [prediction]
     cdef double *weight
-    # the same by what was said when the samples were asked, once a label has come late
+    # the same, scored on predictions as asked, once a label has come late
     cdef bint then_is_known
     cdef double *log_then                   # [prediction]
     cdef double *then
-    cdef Change change                      # whether what was said is of another concept
-    cdef double among[PROCESSES]            # weights of the processes among themselves
+    cdef Change change                      # whether predictions as asked are of another concept
+    cdef double process_weights[PROCESSES]  # weights of the processes among themselves
     cdef double *share                      # [KERNELS] of those, since kernels moved last
     cdef double *weights                    # [3] of the samples: their number, mean and mean square
     cdef readonly int64_t seen
@@ -41,19 +41,19 @@ cdef class Mixture(Reader):
     cdef int64_t early                      # before this many samples only bandwidths are updated, ...
     cdef int64_t growth                     # ... then everything is, whenever the stream has grown by 1 / growth
 
-    # scratch: what was said of the last sample; never pickled
+    # scratch: the predictions of the last sample; never pickled
     cdef bint asked                         # whether it was predicted, and not learned since
     cdef uint64_t key                       # a hash of its key; 0: it has none
-    cdef double *p                          # [n_said], [rows, n_classes] first
-    cdef double *said                       # [n_said] those of an earlier day
-    cdef Py_ssize_t found, taken            # in ``pending``: whose opinions ``said`` are, whose label this is; or -1
+    cdef double *p                          # [n_numbers], [rows, n_classes] first
+    cdef double *as_asked                   # [n_numbers] those of an earlier day
+    cdef Py_ssize_t found, taken            # in ``pending``: of ``as_asked``, and of the one whose label this is; or -1
     cdef bint current                       # whether it was asked in today's state of the model
 
     # A sample
     cdef int ask(self, const Sample *x) except -1
-    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
+    cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept
     cdef void unit(self, double *mean, double *deviation) noexcept
-    cdef void convert(self, double *said, double mean, double deviation) noexcept
+    cdef void convert(self, double *p, double mean, double deviation) noexcept
     cdef void conclude(self) noexcept
     cdef object keyed(self, sample)
     cdef uint64_t identity(self) except? 0
@@ -63,12 +63,12 @@ cdef class Mixture(Reader):
     cdef int step(self, Sample *x, double target, double w) except -1
     cdef double relative(self, double w) noexcept
     cdef double standardise(self, double target) noexcept
-    cdef void judge(self, Outcome *y) noexcept
+    cdef void score(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
     cdef void begin_then(self) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
-    cdef int drop_unheld(self, Py_ssize_t i) except -1
+    cdef int drop_unreferenced(self, Py_ssize_t i) except -1
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
     cdef int contain_experts(self) except -1
@@ -76,7 +76,7 @@ cdef class Mixture(Reader):
     # Now and then
     cdef int update(self) except -1
     # What there is
-    cdef bint held(self, Py_ssize_t i) noexcept
+    cdef bint referenced(self, Py_ssize_t i) noexcept
     cdef bint supported(self, Py_ssize_t i) noexcept
     cdef object explained(self, bint at_sample)
     cdef int divide(self, Py_ssize_t latest) except -1

@@ -17,16 +17,17 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     vote.pyx           for a target: the last word, by absolute errors
     intervals.pyx      for a target: prediction intervals
     slopes.pyx         the slopes of the predictions along the features, from which their weights are learned
-    pending.pyx        what was said of samples whose labels have not come yet
-    change.pyx         whether what was said is of another concept
+    pending.pyx        predictions of samples whose labels have not come yet
+    change.pyx         whether the stream has changed since these were made
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
 averaging of Raftery et al. (2010):
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-by what is said when the label comes.  If labels are late there are weights of a second kind beside these, by what was
-said when the sample was asked (``pending``), with a discount of at least 1 - 1/n if the label came after n others.
+scored on the predictions of the day of the label.  If labels come late there is a second set of weights ("then"),
+scored on the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
+the label came after n others.
 
 After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
 grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
@@ -53,7 +54,7 @@ from river_okl._core.store.sample cimport Given, is_word
 from river_okl._core.store.table cimport Axis, Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
-from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.mixture.pending import without_predictions
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT
 
@@ -70,7 +71,7 @@ cdef enum:
 cdef int64_t[N_EARLY] EARLY = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
 
 
-cdef class Mixture(Reader):
+cdef class Mixture(ScaledPoints):
     """Experts over shared points.
 
     Parameters
@@ -97,7 +98,7 @@ cdef class Mixture(Reader):
         self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, Py_ssize_t pending,
         bint scale=True, bint single=False
     ):
-        Reader.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
+        ScaledPoints.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
         self.terms = terms
         self.pending = Pending(pending, 0)
         self.per_prediction = Axis("prediction")
@@ -115,15 +116,16 @@ cdef class Mixture(Reader):
         self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30)
 
     def __reduce__(self):
-        options = type(self), self.terms, self.budget, self.processes.most, self.scaler.active, self.pending.most
+        dictionary, pending = self.processes.max_points, self.pending.max_samples
+        options = type(self), self.terms, self.budget, dictionary, self.scaler.active, pending
         return _new, options, self.state()
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
-        self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes))
-        self.release(self.said)
-        self.said = NULL
+        self.p = self.doubles(self.p, 0, rows * n_classes + self.n_mixed(n_classes))
+        self.release(self.as_asked)
+        self.as_asked = NULL
         self.grow(self.per_prediction, rows)
         self.fresh = False
         return 0
@@ -140,20 +142,20 @@ cdef class Mixture(Reader):
         for expert in self.experts:
             (<Expert> expert).first = self.rows
             self.rows += (<Expert> expert).rows
-        self.n_said = self.rows * self.n_classes + self.own(self.n_classes)
+        self.n_numbers = self.rows * self.n_classes + self.n_mixed(self.n_classes)
 
-    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
-        """How many numbers the mixture makes of all predictions, by which it is judged; they follow these."""
+    cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
+        """How many numbers the mixture makes of all predictions; they follow these."""
         return 0
 
     cdef int reserve_points(self) except -1:
-        Reader.reserve_points(self)
+        ScaledPoints.reserve_points(self)
         for expert in self.experts:
             (<Expert> expert).reserve_points()
         return 0
 
     cdef int reserve_places(self) except -1:
-        Reader.reserve_places(self)
+        ScaledPoints.reserve_places(self)
         for expert in self.experts:
             (<Expert> expert).reserve_places(self.scaler.size)
         return 0
@@ -191,32 +193,32 @@ cdef class Mixture(Reader):
             raise
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Read, judge, learn, forget."""
+        """Read, score, learn, forget."""
         cdef Outcome y
         self.observe(x)
         if w > 0.0:
             self.expect(x)
         self.seen += 1
         y.target = self.standardise(target)
-        y.late, y.said, y.discount = 0, self.p, DISCOUNT
+        y.late, y.as_asked, y.discount = 0, self.p, DISCOUNT
         if self.found >= 0:
             y.late = self.seen - self.pending.asked(self.found).seen
             y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
-            self.pending.read(self.found, self.said)
-            self.convert(self.said, self.pending.asked(self.found).mean, self.pending.asked(self.found).deviation)
-            y.said = self.said
+            self.pending.read(self.found, self.as_asked)
+            self.convert(self.as_asked, self.pending.asked(self.found).mean, self.pending.asked(self.found).deviation)
+            y.as_asked = self.as_asked
         self.answered()
         if w > 0.0:
             y.w = self.relative(w)
-            y.seen, y.p, y.among = self.seen, self.p, self.among
-            self.judge(&y)
+            y.seen, y.p, y.process_weights = self.seen, self.p, self.process_weights
+            self.score(&y)
             self.learn_experts(x, &y)
         if self.seen >= self.next_update:
             self.update()
         return self.tidy()
 
     cdef void forget(self, list gone) noexcept:
-        Reader.forget(self, gone)
+        ScaledPoints.forget(self, gone)
         for expert in self.experts:
             (<Expert> expert).forget(gone)
 
@@ -237,10 +239,10 @@ cdef class Mixture(Reader):
         """A target in the units of the experts."""
         return target
 
-    cdef void judge(self, Outcome *y) noexcept:
-        """New weights for the experts; what a sample counts for, and whether it was predicted confidently.
+    cdef void score(self, Outcome *y) noexcept:
+        """Score the experts; set what the sample counts for, and whether it was predicted confidently.
 
-        It reads nothing of the sample but ``y.said``.
+        It reads nothing of the sample but ``y.as_asked``.
         """
 
     # Labels that come late --------------------------------------------------------------------------------------------
@@ -249,8 +251,8 @@ cdef class Mixture(Reader):
         """The unit of the predictions."""
         mean[0], deviation[0] = 0.0, 1.0
 
-    cdef void convert(self, double *said, double mean, double deviation) noexcept:
-        """Opinions in that unit become ones in today's."""
+    cdef void convert(self, double *p, double mean, double deviation) noexcept:
+        """Convert predictions from that unit to today's."""
 
     cdef void conclude(self) noexcept:
         """Write what the mixture makes of the predictions behind them, unless it is there."""
@@ -291,13 +293,13 @@ cdef class Mixture(Reader):
         return total
 
     cdef int put_aside(self) except -1:
-        """Keep what was said of the last sample, whose label has not come, before another one is evaluated.
+        """Store the predictions of the last sample, whose label has not come, before another one is evaluated.
 
-        Before the first sample there are no opinions.
+        A mixture that has learned nothing stores none.
         """
         cdef uint64_t identity
         cdef double mean, deviation
-        if self.seen and self.pending.most:
+        if self.seen and self.pending.max_samples:
             identity = self.identity()
             if self.pending.find_asked(identity, self.seen) < 0:
                 self.conclude()
@@ -307,10 +309,10 @@ cdef class Mixture(Reader):
         return 0
 
     cdef int recall(self) except -1:
-        """Find what was said of the last sample, which is to be learned, in an earlier state of the model.
+        """Find the predictions that an earlier state of the model made of the last sample, which is to be learned.
 
-        If it was asked in today's state, too, its label may be that of the earlier question or of the later one; then
-        the last clear case decides.
+        If it was asked in today's state, too, its label may belong to either prediction; then the last clear case
+        decides.
         """
         cdef Py_ssize_t found, today
         cdef uint64_t identity
@@ -332,13 +334,13 @@ cdef class Mixture(Reader):
             self.found = self.pending.find_taken(identity)
         if self.found >= 0:
             self.taken = self.found
-            if self.said == NULL:
-                self.said = self.doubles(NULL, 0, self.n_said)
+            if self.as_asked == NULL:
+                self.as_asked = self.doubles(NULL, 0, self.n_numbers)
         return 0
 
     cdef void answered(self) noexcept:
         """The label of the last sample has come."""
-        if self.pending.most == 0:
+        if self.pending.max_samples == 0:
             pass
         elif self.found >= 0 and not self.current:
             self.pending.late = True
@@ -362,7 +364,7 @@ cdef class Mixture(Reader):
         for e in range(PROCESSES):
             total += self.weight[e]
         for e in range(PROCESSES):
-            self.among[e] = self.weight[e] / total
+            self.process_weights[e] = self.weight[e] / total
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
@@ -370,44 +372,44 @@ cdef class Mixture(Reader):
         self.log_then[to] = self.log_then[of] - newcomer
 
     cdef void begin_then(self) noexcept:
-        """The first label has come late: so far both judgements are the same."""
+        """The first label has come late: so far both sets of weights are the same."""
         memcpy(self.log_then, self.log_weight, self.per_prediction.n * 8)
         self.then_is_known = True
 
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
         """Every expert learns; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
-        cdef bint joining = False
+        cdef bint wanted = False
         self.slopes.learn(x, y)
         for expert in self.experts:
-            (<Expert> expert).joins = (<Expert> expert).learn(x, y)
+            (<Expert> expert).wants_point = (<Expert> expert).learn(x, y)
         for expert in self.holders:
-            if (<Expert> expert).joins and (<Expert> expert).is_full():
-                evicted = (<Expert> expert).evict(self.among)
+            if (<Expert> expert).wants_point and (<Expert> expert).is_full():
+                evicted = (<Expert> expert).evict(self.process_weights)
                 if evicted < 0:
-                    (<Expert> expert).joins = False
+                    (<Expert> expert).wants_point = False
                 else:
-                    self.drop_unheld(evicted)
-            joining = joining or (<Expert> expert).joins
-        if not joining:
+                    self.drop_unreferenced(evicted)
+            wanted = wanted or (<Expert> expert).wants_point
+        if not wanted:
             return 0
         self.points.write(x, x.scaled, self.distances.own[0])
-        self.distances.stored(x)
+        self.distances.point_added(x)
         last = self.points.n - 1
         for expert in self.holders:
-            (<Expert> expert).stored(y.target)
-            if (<Expert> expert).joins:
-                (<Expert> expert).hold(last)
+            (<Expert> expert).point_added(y.target)
+            if (<Expert> expert).wants_point:
+                (<Expert> expert).claim(last)
         return 0
 
-    cdef int drop_unheld(self, Py_ssize_t i) except -1:
+    cdef int drop_unreferenced(self, Py_ssize_t i) except -1:
         """Point i is dropped unless an expert holds it."""
-        if self.held(i):
+        if self.referenced(i):
             return 0
         self.points.drop(i)
-        self.distances.dropped(i)
+        self.distances.point_removed(i)
         for expert in self.holders:
-            (<Expert> expert).dropped(i)
+            (<Expert> expert).point_removed(i)
         return 0
 
     # Now and then -----------------------------------------------------------------------------------------------------
@@ -440,17 +442,17 @@ cdef class Mixture(Reader):
 
     # What there is ----------------------------------------------------------------------------------------------------
 
-    cdef bint held(self, Py_ssize_t i) noexcept:
+    cdef bint referenced(self, Py_ssize_t i) noexcept:
         """Whether an expert needs point i."""
         for expert in self.holders:
-            if (<Expert> expert).holds(i):
+            if (<Expert> expert).references(i):
                 return True
         return False
 
     cdef bint supported(self, Py_ssize_t i) noexcept:
         """Whether point i has coefficients: the latest samples have none of their own."""
         for expert in self.holders:
-            if expert is not self.neighbours and (<Expert> expert).holds(i):
+            if expert is not self.neighbours and (<Expert> expert).references(i):
                 return True
         return False
 
@@ -466,7 +468,7 @@ cdef class Mixture(Reader):
     @property
     def budget(self):
         """Maximum number of points."""
-        return sum([expert.most for expert in self.holders])
+        return sum([expert.max_points for expert in self.holders])
 
     @property
     def task(self):
@@ -524,7 +526,7 @@ cdef class Mixture(Reader):
         cdef int m
         self.points.check()
         n = self.points.n
-        assert all([self.held(i) for i in range(n)]), "every point is held"
+        assert all([self.referenced(i) for i in range(n)]), "every point is held"
         before = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
         self.distances.square_points()
         after = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
@@ -532,27 +534,27 @@ cdef class Mixture(Reader):
         for m in range(METRICS):
             for i in range(n):
                 self.distances.square[m][i] = before[m][i]
-        Reader._check(self)
+        ScaledPoints._check(self)
         Table._check(self)
         self.pending._check()
-        assert self.pending.length == self.n_said
+        assert self.pending.length == self.n_numbers
 
     def state(self):
         """What ``restore`` takes, by name."""
         self.leave()
-        return Reader.state(self) | Table.state(self) | {"pending": self.pending.state()}
+        return ScaledPoints.state(self) | Table.state(self) | {"pending": self.pending.state()}
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i
-        latest = state["neighbours"]["most"]
-        if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
+        latest = state["neighbours"]["max_points"]
+        if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.max_points:
             raise ValueError(f"a mixture with {latest!r} latest samples")
-        Reader.restore(self, state)
+        ScaledPoints.restore(self, state)
         self.divide(latest)
         Table.restore(self, state)
         for i in range(self.points.n):
-            if not self.held(i):
+            if not self.referenced(i):
                 raise ValueError("an unreferenced point")
         self.pending.restore(state["pending"], self.seen)
         self.fresh = self.asked = False
@@ -566,10 +568,10 @@ cdef class Mixture(Reader):
         return self.neighbours.keep(latest)
 
     def permuted(self, list order):
-        """A mixture like this one, without what it said, in which class c is what class order[c] was."""
+        """A mixture like this one, without pending predictions, in which class c is what class order[c] was."""
         make, options, state = self.__reduce__()
         made = make(*options)
-        made.restore(Table.permuted(self, state, order) | {"pending": without_opinions(state["pending"])})
+        made.restore(Table.permuted(self, state, order) | {"pending": without_predictions(state["pending"])})
         return made
 
 

@@ -14,7 +14,7 @@ cdef class Neighbours(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
     cdef readonly Py_ssize_t n_classes      # 1: a target
-    cdef readonly Py_ssize_t most           # of the latest samples, which are points
+    cdef readonly Py_ssize_t max_points     # of the latest samples, which are points
     cdef Ring latest                        # their positions
     cdef int32_t *place                     # [point] in the ring, or -1
     cdef double *target                     # [point] the number of its class, or a standardised one
@@ -26,7 +26,7 @@ cdef class Neighbours(Expert):
     cdef Py_ssize_t found
 
     cdef int widen(self, Py_ssize_t more) except -1
-    cdef int keep(self, Py_ssize_t most) except -1
+    cdef int keep(self, Py_ssize_t max_points) except -1
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept
     cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept

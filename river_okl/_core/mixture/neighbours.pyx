@@ -41,7 +41,7 @@ cdef int metric = METRIC
 cdef class Neighbours(Expert):
     """Among the latest samples, and points that other experts hold."""
 
-    def __init__(self, Distances distances, Py_ssize_t most, Py_ssize_t n_classes):
+    def __init__(self, Distances distances, Py_ssize_t max_points, Py_ssize_t n_classes):
         cdef Py_ssize_t v
         self.name, self.rows = "neighbours", 1
         self.points = distances.points
@@ -56,21 +56,21 @@ cdef class Neighbours(Expert):
         )
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
-        self.keep(most)
+        self.keep(max_points)
 
-    cdef int keep(self, Py_ssize_t most) except -1:
+    cdef int keep(self, Py_ssize_t max_points) except -1:
         """Forget the latest samples; from now on there are at most n."""
         cdef Py_ssize_t i
-        self.most, self.latest = most, Ring(most, sizeof(int32_t))
+        self.max_points, self.latest = max_points, Ring(max_points, sizeof(int32_t))
         for i in range(self.per_point.room):
             self.place[i] = -1
-        return self.latest.reserve(most)
+        return self.latest.reserve(max_points)
 
     cdef int widen(self, Py_ssize_t more) except -1:
         """Keep n more of the latest samples; those that there are stay, in their order."""
         cdef Py_ssize_t i
-        self.most = self.latest.limit = self.most + more
-        self.latest.reserve(self.most)
+        self.max_points = self.latest.limit = self.max_points + more
+        self.latest.reserve(self.max_points)
         for i in range(self.latest.n):
             self.place[self.latest_at(i)] = <int32_t> i
         return 0
@@ -110,7 +110,7 @@ cdef class Neighbours(Expert):
         cdef double total = 0.0
         self.search()
         if self.n_classes == 1:
-            p[0] = self.mean() if self.most else 0.0
+            p[0] = self.mean() if self.max_points else 0.0
             return 0
         for o in range(self.n_classes):
             p[o] = self.chance[0]
@@ -151,7 +151,7 @@ cdef class Neighbours(Expert):
                 self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
                 self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
                 self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
-        return self.most > 0
+        return self.max_points > 0
 
     cdef void learn_relevance(self, const Sample *x, double target) noexcept:
         """The evidence s of every feature of the sample of the last search."""
@@ -196,30 +196,30 @@ cdef class Neighbours(Expert):
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef bint holds(self, Py_ssize_t i) noexcept:
+    cdef bint references(self, Py_ssize_t i) noexcept:
         return self.place[i] >= 0
 
     cdef bint is_full(self) noexcept:
-        return self.latest.n >= self.most
+        return self.latest.n >= self.max_points
 
-    cdef Py_ssize_t evict(self, const double *among) noexcept:
+    cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
         """The first of the latest samples."""
         cdef Py_ssize_t i = self.latest_at(0)
         self.place[i] = -1
         self.latest.drop(1)
         return i
 
-    cdef int hold(self, Py_ssize_t i) except -1:
+    cdef int claim(self, Py_ssize_t i) except -1:
         cdef int32_t *position = <int32_t *> self.latest.append()
         position[0], self.place[i] = <int32_t> i, <int32_t> (position - <int32_t *> self.latest.records)
         return 0
 
-    cdef void stored(self, double target) noexcept:
+    cdef void point_added(self, double target) noexcept:
         self.target[self.points.n - 1] = target
         self.place[self.points.n - 1] = -1
 
-    cdef void dropped(self, Py_ssize_t i) noexcept:
-        Expert.dropped(self, i)
+    cdef void point_removed(self, Py_ssize_t i) noexcept:
+        Expert.point_removed(self, i)
         if self.place[i] >= 0:
             (<int32_t *> self.latest.records)[self.place[i]] = <int32_t> i
 
@@ -241,20 +241,20 @@ cdef class Neighbours(Expert):
         cdef Py_ssize_t i
         Expert._check(self)
         self.latest._check()
-        held = {i for i in range(self.points.n) if self.holds(i)}
+        held = {i for i in range(self.points.n) if self.references(i)}
         assert {*self.positions} == held and len(held) == self.latest.n
         assert all([(<int32_t *> self.latest.records)[self.place[i]] == i for i in self.positions])
 
     def state(self):
-        return Expert.state(self) | {"most": self.most, "latest": np.array(self.positions, dtype=np.int32)}
+        return Expert.state(self) | {"max_points": self.max_points, "latest": np.array(self.positions, dtype=np.int32)}
 
     def restore(self, dict state):
         Expert.restore(self, state)
-        check_positions(state["latest"], self.points.n, self.most)
+        check_positions(state["latest"], self.points.n, self.max_points)
         if self.n_classes > 1 and not np.isin(state["targets"], range(self.n_classes)).all():
             raise ValueError(f"a point of a class that is none of {self.n_classes}")
         for i in state["latest"]:
-            self.hold(i)
+            self.claim(i)
 
     def permuted(self, dict state, list order):
         return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}
@@ -266,14 +266,14 @@ cdef class Neighbours(Expert):
             own = each.rows[each.state[self.name]["latest"]][::-1].tolist()
             ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
         sums = merging.space.X.sum(axis=1)  # ties of age: independent of the order of the models
-        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:self.most][::-1]
+        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:self.max_points][::-1]
         position = merging.positions(sorted(chosen))
         targets = np.zeros(len(merging.space))
         for each in merging.everyone:
             ratio, shift = merging.units(each) if self.n_classes == 1 else (1.0, 0.0)
             targets[each.rows] = ratio * each.state[self.name]["targets"] + shift
         return Expert.merged(self, merging) | {
-            "most": self.most,
+            "max_points": self.max_points,
             "latest": np.array([position[row] for row in chosen], dtype=np.int32),
             "targets": targets[merging.rows],
         }

@@ -4,10 +4,10 @@ from river_okl._core.store.ring cimport Ring
 
 
 cdef struct Asked:
-    # The head of a record: the opinions, ``length`` floats, follow its last member.
+    # The head of a record: the predictions, ``length`` floats, follow its last member.
     uint64_t identity           # of the sample's content, or its key
     int64_t seen                # samples learned when it was asked
-    double mean, deviation      # the unit of the opinions
+    double mean, deviation      # the unit of the predictions
     bint taken                  # whether its label has come
 
 
@@ -17,7 +17,7 @@ cdef class Keyed:
 
 
 cdef class Pending(Ring):
-    cdef readonly Py_ssize_t most       # samples
+    cdef readonly Py_ssize_t max_samples  # samples
     cdef readonly Py_ssize_t length     # numbers of each
     cdef readonly Py_ssize_t waiting    # samples whose label has not come
     cdef bint late                      # whether labels come late, as far as the last clear case shows
@@ -25,7 +25,7 @@ cdef class Pending(Ring):
     cdef inline Asked *asked(self, Py_ssize_t i) noexcept nogil:
         return <Asked *> self.at(i)
 
-    cdef inline float *opinions(self, Py_ssize_t i) noexcept nogil:
+    cdef inline float *predictions(self, Py_ssize_t i) noexcept nogil:
         return <float *> (&self.asked(i).taken + 1)
 
     cdef int add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) except -1

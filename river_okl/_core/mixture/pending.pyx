@@ -1,18 +1,18 @@
-"""What a mixture said of samples whose labels have not come yet.
+"""Predictions of samples whose labels have not come yet.
 
-An expert is judged by what it said when it was asked.  If labels come late, that is not what it would say on the day of
-the label: by then it has learned the neighbours of the sample, and the experts that forget fastest look best.
+Each expert must be scored on the prediction that it made when the sample was asked.  Scored when a late label arrives,
+the experts that forget fastest look best, because they have learned from neighbouring samples meanwhile.
 
-So a sample that is predicted and not learned before the next one is evaluated leaves its opinions here: a vector of
-numbers, in single precision, under a hash of its content, or of its key (``Keyed``).  ``Mixture.learn`` looks them up.
-Nothing is stored, and nothing is allocated, as long as each label follows its prediction.
+A sample that is predicted and not learned before the next one is evaluated leaves its predictions here: a vector of
+numbers, in single precision, under a hash of its content or of its key (``Keyed``).  ``Mixture.learn`` looks them up.
+As long as each label follows its prediction, nothing is stored or allocated.
 
-    ring          the opinions in the order in which they were asked for, at most ``most``, the oldest dropped first; of
-                  long vectors (many classes) fewer: ``most`` of BYTES each
-    equal ones    the first asked is the first judged; asked twice without a step in between they are one
-    taken         opinions stay after their label until those of a later step are taken, or nobody waits: equal samples
-                  of a mini-batch are one, and may need them
-    expired       a label that has not come after ``most`` others is not expected any more
+    ring          the predictions in the order in which they were made, at most ``max_samples``; the oldest is dropped
+                  first.  Of long vectors (many classes) there are fewer: ``max_samples`` of BYTES each
+    equal ones    the sample asked first is scored first; asked twice without a step in between, they are one
+    taken         predictions stay after their label until those of a later step are taken, or no sample waits: equal
+                  samples of a mini-batch are one, and may need them again
+    expired       a label that has not come after ``max_samples`` others is no longer expected
 """
 
 from libc.math cimport fmax, fmin
@@ -25,14 +25,14 @@ from river_okl._core.store.ring cimport Ring
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
-cdef Py_ssize_t BYTES = 4096            # of a sample's opinions, on average, if there are as many as allowed
-cdef double LARGEST_OPINION = 1e30      # its square fits in single precision, too
+cdef Py_ssize_t BYTES = 4096            # of a sample's predictions, on average, if there are as many as allowed
+cdef double LARGEST_NUMBER = 1e30       # its square fits in single precision, too
 
 LARGEST_PENDING = 1_000_000
 
 
-def without_opinions(state):
-    """A state of ``Pending`` without what was said, for mixtures that did not say it."""
+def without_predictions(state):
+    """A state of ``Pending`` without the predictions, for mixtures that did not make them."""
     return {name: True if name == "late" else part[:0] for name, part in state.items()}
 
 
@@ -44,39 +44,39 @@ cdef class Keyed:
 
 
 cdef class Pending(Ring):
-    """Opinions of ``length`` numbers of at most ``most`` samples."""
+    """Predictions, ``length`` numbers each, of at most ``max_samples`` samples."""
 
-    def __init__(self, Py_ssize_t most, Py_ssize_t length):
-        self.most, self.late = most, True  # until the first label shows it
+    def __init__(self, Py_ssize_t max_samples, Py_ssize_t length):
+        self.max_samples, self.late = max_samples, True  # until the first label shows it
         self.begin(length)
 
     def __len__(self):
         return self.n
 
     cdef void begin(self, Py_ssize_t length) noexcept:
-        """Drop all, and their room; from now on opinions have this length."""
+        """Drop all, and their room.  From now on predictions have this length."""
         self.clear()
         self.waiting, self.length = 0, length
         self.item = max(sizeof(Asked), (4 * sizeof(double) + sizeof(bint) + length * sizeof(float) + 7) // 8 * 8)
-        self.limit = min(self.most, max(self.most * BYTES // (4 * max(length, 1)), 1))
+        self.limit = min(self.max_samples, max(self.max_samples * BYTES // (4 * max(length, 1)), 1))
 
-    # Opinions come and go ---------------------------------------------------------------------------------------------
+    # Predictions come and go ------------------------------------------------------------------------------------------
 
     cdef int add(
         self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation
     ) except -1:
-        """The opinions of one more sample."""
+        """Add the predictions of a sample."""
         cdef Py_ssize_t j
         cdef float *out
         (<Asked *> self.append())[0] = Asked(identity, seen, mean, deviation, False)
-        out = self.opinions(self.n - 1)
+        out = self.predictions(self.n - 1)
         for j in range(self.length):
-            out[j] = <float> fmin(fmax(numbers[j], -LARGEST_OPINION), LARGEST_OPINION)
+            out[j] = <float> fmin(fmax(numbers[j], -LARGEST_NUMBER), LARGEST_NUMBER)
         self.waiting += 1
         return 0
 
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
-        """The sample of this content asked after so many were learned, if those are the last, or -1."""
+        """The sample with this identity that was asked after ``seen`` samples, if none was learned since; or -1."""
         cdef Py_ssize_t i = self.n - 1
         while i >= 0 and self.asked(i).seen == seen:
             if self.asked(i).identity == identity:
@@ -85,7 +85,7 @@ cdef class Pending(Ring):
         return -1
 
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept:
-        """The first sample of this content whose label has not come, asked before this many were learned, or -1."""
+        """The first sample with this identity and no label, asked before ``before`` samples were learned; or -1."""
         cdef Py_ssize_t i
         cdef const Asked *asked
         for i in range(self.n):
@@ -97,7 +97,7 @@ cdef class Pending(Ring):
         return -1
 
     cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept:
-        """The last sample of this content, whose label has come, or -1."""
+        """The last sample with this identity whose label has come; or -1."""
         cdef Py_ssize_t i
         for i in range(self.n - 1, -1, -1):
             if self.asked(i).identity == identity and self.asked(i).taken:
@@ -105,9 +105,9 @@ cdef class Pending(Ring):
         return -1
 
     cdef void read(self, Py_ssize_t i, double *out) noexcept:
-        """The opinions of sample i."""
+        """Copy the predictions of sample i."""
         cdef Py_ssize_t j
-        cdef const float *numbers = self.opinions(i)
+        cdef const float *numbers = self.predictions(i)
         for j in range(self.length):
             out[j] = numbers[j]
 
@@ -118,7 +118,7 @@ cdef class Pending(Ring):
         Ring.drop(self, count)
 
     cdef void take(self, Py_ssize_t i) noexcept:
-        """The label of sample i has come; those before it that are of older steps and have theirs are not needed."""
+        """The label of sample i has come.  Samples of older steps whose labels have come are dropped."""
         cdef int64_t seen = self.asked(i).seen
         self.waiting -= not self.asked(i).taken
         self.asked(i).taken = True
@@ -126,8 +126,8 @@ cdef class Pending(Ring):
             self.drop(1)
 
     cdef void expire(self, int64_t seen) noexcept:
-        """After so many steps some labels are not expected any more."""
-        while self.n and self.asked(0).seen < seen - self.most:
+        """Drop samples whose labels are no longer expected after ``seen`` steps."""
+        while self.n and self.asked(0).seen < seen - self.max_samples:
             self.drop(1)
         if self.n == 0:
             self.clear()
@@ -135,16 +135,16 @@ cdef class Pending(Ring):
     # Classes come -----------------------------------------------------------------------------------------------------
 
     cdef Pending widened(self, Py_ssize_t rows, Py_ssize_t columns):
-        """The same with a zero column more in the first ``rows`` rows, of ``columns``, of each vector."""
+        """A copy with a further column, of zeros, in the first ``rows`` rows of ``columns`` numbers of each vector."""
         cdef Py_ssize_t i, r
         cdef const float *before
         cdef float *after
-        cdef Pending wider = Pending(self.most, self.length + rows)
+        cdef Pending wider = Pending(self.max_samples, self.length + rows)
         wider.late = self.late
         for i in range(self.n):
             (<Asked *> wider.append())[0] = self.asked(i)[0]
             wider.waiting += not self.asked(i).taken
-            before, after = self.opinions(i), wider.opinions(wider.n - 1)
+            before, after = self.predictions(i), wider.predictions(wider.n - 1)
             for r in range(rows):
                 memcpy(after + r * (columns + 1), before + r * columns, columns * sizeof(float))
                 after[r * (columns + 1) + columns] = 0.0
@@ -163,24 +163,24 @@ cdef class Pending(Ring):
         assert self.waiting == sum([not self.asked(i).taken for i in range(self.n)])
         assert seen == sorted(seen), "in the order in which they were asked"
         waiting = [(self.asked(i).identity, self.asked(i).seen) for i in range(self.n) if not self.asked(i).taken]
-        assert len({*waiting}) == len(waiting), "no step has the same opinion twice"
+        assert len({*waiting}) == len(waiting), "no step has the same sample twice"
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """The state by name, for ``restore``."""
         cdef Py_ssize_t i, j, n = self.n, length = self.length
-        said = np.empty((n, length), dtype=np.float32)
+        predictions = np.empty((n, length), dtype=np.float32)
         units = np.empty((n, 2))
-        cdef float[:, ::1] view = said
+        cdef float[:, ::1] view = predictions
         for i in range(n):
             units[i] = self.asked(i).mean, self.asked(i).deviation
             for j in range(length):
-                view[i, j] = self.opinions(i)[j]
+                view[i, j] = self.predictions(i)[j]
         return {
             "identities": np.array([self.asked(i).identity for i in range(n)], dtype=np.uint64).view(np.int64),
             "seen": np.array([self.asked(i).seen for i in range(n)], dtype=np.int64),
             "taken": np.array([self.asked(i).taken for i in range(n)], dtype=np.bool_),
             "units": units,
-            "said": said,
+            "predictions": predictions,
             "late": bool(self.late),
         }
 
@@ -188,20 +188,20 @@ cdef class Pending(Ring):
         """Resume from a state, after checking every number; ``seen`` samples have been learned."""
         cdef Py_ssize_t i, j, n = len(state["identities"])
         if n > self.limit:
-            raise ValueError(f"opinions of {n} samples, of which there are at most {self.limit}")
+            raise ValueError(f"predictions of {n} samples, of which there are at most {self.limit}")
         identities = checked_array(state, "identities", np.int64, n)
         when = checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
         taken = checked_array(state, "taken", np.bool_, n)
         units = checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
-        largest = LARGEST_OPINION * 1.01
-        said = checked_array(state, "said", np.float32, (n, self.length), -largest, largest)
+        largest = LARGEST_NUMBER * 1.01
+        predictions = checked_array(state, "predictions", np.float32, (n, self.length), -largest, largest)
         self.late = checked_flag("late", state["late"])
         self.begin(self.length)
-        cdef const float[:, ::1] view = np.ascontiguousarray(said)
+        cdef const float[:, ::1] view = np.ascontiguousarray(predictions)
         for i in range(n):
             (<Asked *> self.append())[0] = Asked(
                 <uint64_t> <int64_t> identities[i], when[i], units[i, 0], units[i, 1], taken[i]
             )
             for j in range(self.length):
-                self.opinions(i)[j] = view[i, j]
+                self.predictions(i)[j] = view[i, j]
             self.waiting += not taken[i]

@@ -10,7 +10,7 @@ from river_okl._core.store.points cimport Points
 cdef class Pool(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
-    cdef readonly Py_ssize_t most       # points in the pool
+    cdef readonly Py_ssize_t max_points       # points in the pool
     cdef readonly Py_ssize_t n
     cdef CompiledKernel kernel
     cdef readonly Calibration calibration

@@ -36,11 +36,11 @@ cdef Py_ssize_t MANY = 64           # with more columns, each point lists its no
 cdef class Pool(Expert):
     """A learner over points that other experts may hold, too."""
 
-    def __init__(self, Distances distances, tuple terms, Py_ssize_t most):
+    def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points):
         self.name, self.rows = "pool", 1
         self.points = distances.points
         self.distances = distances
-        self.most = most
+        self.max_points = max_points
         self.kernel = CompiledKernel(terms)
         self.calibration = Calibration()
         self.per_class, self.per_point = Classes(1, split=sqrt(0.5)), self.points.axis()
@@ -162,13 +162,13 @@ cdef class Pool(Expert):
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef bint holds(self, Py_ssize_t i) noexcept:
+    cdef bint references(self, Py_ssize_t i) noexcept:
         return self.absent[i] == 0.0
 
     cdef bint is_full(self) noexcept:
-        return self.n >= self.most
+        return self.n >= self.max_points
 
-    cdef Py_ssize_t evict(self, const double *among) noexcept:
+    cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
         """The sample takes over the part of the evicted point along κ(x, ·)."""
         cdef Py_ssize_t i, o, best, n = self.points.padded(), room = self.per_point.room
         memcpy(self.loss, self.absent, n * 8)
@@ -201,7 +201,7 @@ cdef class Pool(Expert):
         self.count[i] = 0
         self.square[i] = 0.0
 
-    cdef int hold(self, Py_ssize_t i) except -1:
+    cdef int claim(self, Py_ssize_t i) except -1:
         cdef Py_ssize_t o
         self.absent[i] = 0.0
         self.n += 1
@@ -247,12 +247,12 @@ cdef class Pool(Expert):
     def positions(self):
         """Of its points."""
         cdef Py_ssize_t i
-        return [i for i in range(self.points.n) if self.holds(i)]
+        return [i for i in range(self.points.n) if self.references(i)]
 
     def _check(self):
         cdef Py_ssize_t i, o
         Expert._check(self)
-        assert len(self.positions) == self.n <= self.most
+        assert len(self.positions) == self.n <= self.max_points
         assert (self.coef == NULL) == (self.per_class.n > MANY)
         for i in range(self.points.n):
             if self.coef == NULL:
@@ -260,7 +260,7 @@ cdef class Pool(Expert):
                 listed = {self.which[o]: self.amount[o] for o in range(self.start[i], self.start[i] + self.count[i])}
                 assert len(listed) == self.count[i] and 0.0 not in listed.values()
                 assert self.square[i] == sum([amount**2 for amount in listed.values()])
-            assert self.holds(i) or not any(self.of_point(i))
+            assert self.references(i) or not any(self.of_point(i))
 
     def of_point(self, Py_ssize_t i):
         """The coefficients of a point."""
@@ -282,7 +282,7 @@ cdef class Pool(Expert):
     def restore(self, dict state):
         cdef Py_ssize_t i, o, at
         positions, coef, means = state["points"], state["coef"], state["means"]
-        check_positions(positions, self.points.n, self.most)
+        check_positions(positions, self.points.n, self.max_points)
         checked_numbers("the coefficients of a pool", coef, (self.per_class.n, positions.size))
         checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
         self.reserve_points()
@@ -290,7 +290,7 @@ cdef class Pool(Expert):
             at = positions[i]
             for o in range(self.per_class.n):
                 self.score[o] = coef[o, i]
-            self.hold(at)
+            self.claim(at)
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])
 
@@ -308,9 +308,9 @@ cdef class Pool(Expert):
             held[own] = True
         means = merging.mean(lambda each: each.state[self.name]["means"])
         staying = np.flatnonzero(held)
-        if len(staying) > self.most:
+        if len(staying) > self.max_points:
             order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
-            staying, leaving = np.sort(staying[order[:self.most]]), np.sort(staying[order[self.most:]])
+            staying, leaving = np.sort(staying[order[:self.max_points]]), np.sort(staying[order[self.max_points:]])
             kernel, weights = merging.kernel(SCALE, METRIC, means), merging.weights[:, METRIC]
             # the points that stay take over the function of those that leave
             K = merging.space.gram(kernel, weights, staying, staying)

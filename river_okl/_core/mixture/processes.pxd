@@ -29,9 +29,9 @@ cdef class Processes(Expert):
     cdef double curvature[PROCESSES]
     cdef double residual[PROCESSES]     # running squared residual over its predicted variance
 
-    cdef readonly Py_ssize_t most       # points in the dictionary
+    cdef readonly Py_ssize_t max_points  # points in the dictionary
     cdef readonly Py_ssize_t n
-    cdef int32_t *position              # [most + 1] of its points; -1: a sample that is not stored yet
+    cdef int32_t *position              # [max_points + 1] of its points; -1: a sample that is not stored yet
     cdef int32_t *member                # [point] its number in the dictionary, or -1
 
     # scratch: the last sample
@@ -51,7 +51,7 @@ cdef class Processes(Expert):
     cdef bint has_metric(self, int m) noexcept
     cdef Py_ssize_t width(self) noexcept
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
-    cdef double judge(
+    cdef double score(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept

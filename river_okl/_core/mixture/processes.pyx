@@ -34,12 +34,12 @@ cdef Py_ssize_t MANY = 64           # columns: of more, removal costs are those 
 cdef double LEAST_SHARE = 0.1       # ... of the processes with at least this weight: each costs O(columns · points²)
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
-cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
+cdef double SCALE_DECAY = 0.99      # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
-cdef double LEAST_TEMPERATURE = 1.0, MOST_TEMPERATURE = 50.0    # bounds of κ
+cdef double MIN_TEMPERATURE = 1.0, MAX_TEMPERATURE = 50.0  # bounds of κ
 
-# The jitter and the smallest ALD residual of a sample that becomes a point, relative to κ(x, x); and the least share of
-# the evidence that is kept when a kernel changes.  Numeric targets can separate points too close for labels to separate.
+# Relative to κ(x, x), the jitter and the smallest ALD residual of a sample that becomes a point: numeric targets can
+# separate points too close for labels to separate.  Then the least share of the evidence that a new kernel keeps.
 JITTER_NOVELTY_KEPT = {
     "binary": (JITTER, 1e-3, 1.0),
     "regression": (1e-4, 3e-4, 1e-3),
@@ -57,15 +57,15 @@ POSTERIORS_OF = {  # (λ, a, σ²)
 cdef class Processes(Expert):
     """``PROCESSES`` Gaussian processes over points that other experts may hold, too."""
 
-    def __init__(self, Distances distances, tuple terms, Py_ssize_t most, str task):
-        cdef Py_ssize_t i, room = (most + 1 + 7) // 8 * 8
+    def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points, str task):
+        cdef Py_ssize_t i, room = (max_points + 1 + 7) // 8 * 8
         self.name, self.rows = "processes", PROCESSES
         self.points = distances.points
         self.distances = distances
-        self.most = most
+        self.max_points = max_points
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel, self.least_kept = JITTER_NOVELTY_KEPT[task]
-        self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
+        self.bases = [Basis(min(max_points + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
             self.k[i] = self.doubles(NULL, 0, room)
@@ -91,14 +91,14 @@ cdef class Processes(Expert):
 
     cdef int reserve_points(self) except -1:
         Expert.reserve_points(self)
-        return self.reserve_dictionary(min(self.n, self.most) + 1)
+        return self.reserve_dictionary(min(self.n, self.max_points) + 1)
 
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
         """Room for a dictionary of n points: their matrices are most of a small model."""
         cdef Py_ssize_t room = FIRST_ROOM
         while room < n:
             room *= 2
-        room = min(room, (self.most + 8) // 8 * 8)
+        room = min(room, (self.max_points + 8) // 8 * 8)
         for basis in self.bases:
             if (<Basis> basis).capacity < room:
                 (<Basis> basis).reserve(room)
@@ -203,7 +203,7 @@ cdef class Processes(Expert):
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double judge(
+    cdef double score(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept:
@@ -220,7 +220,7 @@ cdef class Processes(Expert):
             density[e] = exp(-0.5 * residual / scale[e]) / sqrt(scale[e] * variance[e]) + 1e-6
             scale[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - scale[e]
-            ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
+            ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_DECAY)
             scale[e] = fmax(scale[e], 1e-4)
         return surprise
 
@@ -235,11 +235,11 @@ cdef class Processes(Expert):
             for e in range(PROCESSES):
                 fit_inverse_temperature(
                     (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, <Py_ssize_t> y.target,
-                    LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
+                    MIN_TEMPERATURE, MAX_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         for i in range(KERNELS):
             novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
-        if self.n >= self.most and y.confident:
+        if self.n >= self.max_points and y.confident:
             novel = False
         for e in range(PROCESSES):
             i = e // POSTERIORS
@@ -256,14 +256,14 @@ cdef class Processes(Expert):
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef bint holds(self, Py_ssize_t i) noexcept:
+    cdef bint references(self, Py_ssize_t i) noexcept:
         return self.member[i] >= 0
 
     cdef bint is_full(self) noexcept:
-        return self.n > self.most
+        return self.n > self.max_points
 
-    cdef Py_ssize_t evict(self, const double *among) noexcept:
-        return self.remove(self.least(among))
+    cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
+        return self.remove(self.least(process_weights))
 
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
         """Remove number r of the dictionary, whose number the last one gets; which point it was."""
@@ -294,15 +294,15 @@ cdef class Processes(Expert):
                 best = r
         return best
 
-    cdef int hold(self, Py_ssize_t i) except -1:
+    cdef int claim(self, Py_ssize_t i) except -1:
         cdef Py_ssize_t r
         for r in range(self.n):
             if self.position[r] < 0:
                 self.position[r], self.member[i] = <int32_t> i, <int32_t> r
         return 0
 
-    cdef void dropped(self, Py_ssize_t i) noexcept:
-        Expert.dropped(self, i)
+    cdef void point_removed(self, Py_ssize_t i) noexcept:
+        Expert.point_removed(self, i)
         if self.member[i] >= 0:
             self.position[self.member[i]] = <int32_t> i
 
@@ -532,7 +532,7 @@ cdef class Processes(Expert):
     def _check(self):
         cdef Py_ssize_t i, r, n = self.points.n
         Expert._check(self)
-        assert self.n <= self.most
+        assert self.n <= self.max_points
         assert all([self.member[self.position[r]] == r for r in range(self.n)])
         assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
         for basis, gram in zip(self.bases, self.grams()):
@@ -556,7 +556,7 @@ cdef class Processes(Expert):
     def restore(self, dict state):
         cdef Py_ssize_t i, e, n
         positions, kernels, fits = state["points"], state["kernels"], state["fits"]
-        check_positions(positions, self.points.n, self.most)
+        check_positions(positions, self.points.n, self.max_points)
         n = positions.size
         checked_numbers("the kernels of a mixture", kernels, (KERNELS, 4), 0.0, LARGEST_SUM)
         scale, metric = kernels[:, 0], kernels[:, 1]

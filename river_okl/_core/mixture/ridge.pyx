@@ -12,15 +12,15 @@ from river_okl._core.states import LARGEST_MEAN
 
 
 cdef class Ridge(Table):
-    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
+    """Bayesian linear regression, by recursive least squares: coefficients of at most ``max_inputs`` inputs and their
     covariance.
 
     That starts as ``prior`` and grows by ``drift`` a step while it is smaller, so that learning never stops.
     """
 
-    def __init__(self, Py_ssize_t most, double prior, double drift):
+    def __init__(self, Py_ssize_t max_inputs, double prior, double drift):
         cdef Py_ssize_t i
-        self.size = (most + 7) // 8 * 8
+        self.size = (max_inputs + 7) // 8 * 8
         self.prior, self.drift = prior, drift
         self.declare(<size_t> &self.coef, "coef", (self.size,), low=-LARGEST_MEAN, high=LARGEST_MEAN)
         self.declare(<size_t> &self.covariance, "covariance", (self.size, self.size), triangle=True)

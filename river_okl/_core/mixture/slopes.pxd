@@ -12,9 +12,9 @@ cdef class Slopes(Owner):
     # scratch: the last sample
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated
-    cdef double *along_features         # [most + 1, along_allocated] of many columns
+    cdef double *along_features         # [max_points + 1, along_allocated] of many columns
     cdef Py_ssize_t along_allocated
-    cdef double *together               # [BLOCK, most + 1] means of some of the columns
+    cdef double *together               # [BLOCK, max_points + 1] means of some of the columns
 
     cdef int learn(self, const Sample *x, const Outcome *y) except -1
     cdef int reserve(self, Py_ssize_t size) except -1

@@ -39,7 +39,7 @@ cdef class Slopes(Owner):
     cdef int learn(self, const Sample *x, const Outcome *y) except -1:
         """Measure the slopes at some samples, before the processes learn them."""
         if self.processes.n > 1 and (y.seen % EVERY == 0 or y.seen < self.first):
-            self.measure(x, y.among)
+            self.measure(x, y.process_weights)
         return 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:
@@ -49,15 +49,15 @@ cdef class Slopes(Owner):
             self.slope = self.doubles(self.slope, 0, max(8, 2 * bank.columns * size))
             self.slopes_allocated = max(8, 2 * bank.columns * size)
         if bank.columns > MANY and size > self.along_allocated:
-            self.together = self.doubles(self.together, 0, BLOCK * (bank.most + 1))
-            self.along_features = self.doubles(self.along_features, 0, 2 * (bank.most + 1) * size)
+            self.together = self.doubles(self.together, 0, BLOCK * (bank.max_points + 1))
+            self.along_features = self.doubles(self.along_features, 0, 2 * (bank.max_points + 1) * size)
             self.along_allocated = 2 * size
         return 0
 
     cdef int measure(self, const Sample *x, const double *weight) except -1:
         """Count the squared slope at x along each feature that x has, by differences of the kernel row."""
         cdef Processes bank = self.processes
-        cdef Py_ssize_t i, j, o, r, n = bank.n, room = (bank.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
+        cdef Py_ssize_t i, j, o, r, n = bank.n, room = (bank.max_points + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
         cdef CompiledKernel kernel
         cdef Posterior posterior
@@ -122,7 +122,7 @@ cdef class Slopes(Owner):
         cdef double scale
         cdef const double *means
         cdef double *row = bank.alpha
-        cdef double *solved = bank.work + 2 * ((bank.most + 8) // 8 * 8)
+        cdef double *solved = bank.work + 2 * ((bank.max_points + 8) // 8 * 8)
         cdef double *along = self.along_features
         cdef double *together = self.together
         cdef const Feature *feature

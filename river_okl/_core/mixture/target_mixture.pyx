@@ -1,10 +1,10 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the combiner's
 regressions, and a vote between these, the trees and the last target.
 
-Whoever weights opinions is judged by them: the weights of the processes, the combiner, the vote.  If targets come late
-there are two such judgements, as of classes (class_mixture.pyx): by what is said when the target comes, and by what was
-said.  The answer is the mean of both, weighted like the opinions in a vote by their absolute errors when they were
-asked; after a change (change.pyx) it is the first one's.
+The weights of the processes, the combiner and the vote follow the errors of predictions.  If targets come late there
+are two sets of these weights, as for classes (class_mixture.pyx): one scored on predictions of the day of the target,
+one on the predictions that were made when the sample was asked ("then").  The answer is the mean of both, weighted by
+the absolute errors of their answers, as in a vote.  After a change (change.pyx) it is the first one's.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
@@ -21,7 +21,7 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport Vote
-from river_okl._core.store.running cimport Running, running_from, running_state, standing, take_in
+from river_okl._core.store.running cimport Running, running_from, running_state, z_score, update
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.trees.target_leaf cimport TargetForest
 
@@ -39,24 +39,24 @@ cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
 # By which the unit of the target shrinks at once. It does so only if all targets were equal, so that what was learned
 # is 0, and residuals times its square stay finite.
 cdef double LARGEST_RATIO = 1e20
-cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of opinions in another unit
+cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of predictions in another unit
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its deviation
 
-cdef double SHARPNESS = 8.0             # of the shares of both judgements, as of a vote
+cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as of a vote
 cdef double OUTLYING = 30.0             # running errors: one sample adds no more to a loss
-cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02    # of an absolute error that shows a change
+cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 
 cdef enum:                              # what the mixture makes of the predictions, after which these numbers stand:
     MIXED                               # the mean of the processes and the combiner's regressions, ...
     OF_PROCESSES                        # ... that of the processes alone, ...
     VOTED                               # ... and that of the vote
-    # the same by the judgement of what was said: the combiner's two predictions, the correction, ...
+    # the same with the weights scored on predictions as asked: the combiner's two predictions, the correction, ...
     THEN
     THEN_MIXED = THEN + 3               # ... and these means
     THEN_OF_PROCESSES
     THEN_VOTED
-    ANSWER                              # the first of the numbers that judge intervals
+    ANSWER                              # the first of the numbers that intervals are scored on
     SCALE
     HALVES = SCALE + 1 + CAUSES         # half widths of intervals
     VARIANCES = HALVES + COVERAGES      # of the processes, noise included
@@ -74,12 +74,12 @@ cdef class TargetMixture(Mixture):
     cdef double exact                       # the target that is being learned, in today's unit
     cdef readonly Intervals intervals
     cdef double density[PROCESSES]          # of the last target
-    # by what was said, once a target has come late:
+    # scored on predictions as asked, once a target has come late:
     cdef Combiner then_combiner
     cdef Vote then_vote
     cdef double *then_residual              # [PROCESSES]
-    cdef double *losses                     # [2] of today's judgement and of this one, when they were asked
-    # scratch: the predictions of the last sample, and what this judgement makes of them
+    cdef double *losses                     # [2] of the answers by today's weights and by these, as asked
+    # scratch: the predictions of the last sample, and what these weights make of them
     cdef double *q
 
     def __init__(
@@ -117,8 +117,8 @@ cdef class TargetMixture(Mixture):
         self.number_predictions()
         self.then_combiner.first = self.combiner.first
         self.reserve_predictions(1)
-        self.q = self.doubles(NULL, 0, self.n_said)
-        self.pending.begin(self.n_said)
+        self.q = self.doubles(NULL, 0, self.n_numbers)
+        self.pending.begin(self.n_numbers)
         self.per_prediction.n = PROCESSES
         self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
@@ -147,7 +147,7 @@ cdef class TargetMixture(Mixture):
     cdef void combine(
         self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
     ) noexcept:
-        """What a judgement makes of all predictions, those of its combiner included."""
+        """What a set of weights makes of all predictions, those of its combiner included."""
         cdef double *own = p + self.rows
         self.processes.predict(weight, residual, own + OF_PROCESSES, variance)
         own[MIXED] = own[OF_PROCESSES]
@@ -156,14 +156,14 @@ cdef class TargetMixture(Mixture):
         own[VOTED] = vote.mean(p)
 
     cdef void ask_then(self, const Sample *x, double *variance) noexcept:
-        """By the judgement of what was said."""
-        memcpy(self.q, self.p, self.n_said * 8)
+        """The answer by the weights that are scored on predictions as asked."""
+        memcpy(self.q, self.p, self.n_numbers * 8)
         self.then_combiner.ask(x, self.q + self.combiner.first)
         self.combine(self.then_combiner, self.then_vote, self.then, self.then_residual, self.q, variance)
         self.note_then(self.q)
 
     cdef void note_then(self, const double *of) noexcept:
-        """Note what the judgement of what was said makes of these predictions."""
+        """Note what the weights scored on predictions as asked make of these."""
         cdef double *own = self.p + self.rows
         memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
         memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)
@@ -173,31 +173,31 @@ cdef class TargetMixture(Mixture):
             self.note_then(self.p)
 
     cdef double share_of_today(self) noexcept:
-        """Of the judgement by what is said today in the answer."""
+        """The share of today's weights in the answer."""
         cdef double least = fmax(fmin(self.losses[0], self.losses[1]), 1e-300)
         if self.change.left or not self.then_is_known or not self.pending.late:
             return 1.0
         return 1.0 / (1.0 + exp(SHARPNESS * fmin(fmax((self.losses[0] - self.losses[1]) / least, -50.0), 50.0)))
 
-    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+    cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
         return OWN
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
         mean[0], deviation[0] = self.target.mean, self.deviation()
 
-    cdef void convert(self, double *said, double mean, double deviation) noexcept:
+    cdef void convert(self, double *p, double mean, double deviation) noexcept:
         cdef double ratio = deviation / self.deviation()
         cdef Py_ssize_t i
-        self.rescale_said(said, ratio, (mean - self.target.mean) / self.deviation())
+        self.rescale_predictions(p, ratio, (mean - self.target.mean) / self.deviation())
         for i in range(self.rows + VARIANCES, self.rows + OWN):
-            said[i] = fmax(ratio * ratio * said[i], LEAST_VARIANCE)
+            p[i] = fmax(ratio * ratio * p[i], LEAST_VARIANCE)
 
-    cdef void rescale_said(self, double *said, double ratio, double shift) noexcept:
+    cdef void rescale_predictions(self, double *p, double ratio, double shift) noexcept:
         """All but the variances of the processes, whose priors have no unit."""
         cdef Py_ssize_t i
-        cdef double *own = said + self.rows
+        cdef double *own = p + self.rows
         for i in range(self.rows + ANSWER + 1):
-            said[i] = ratio * said[i] + shift
+            p[i] = ratio * p[i] + shift
         own[SCALE] = fmax(ratio * own[SCALE], LEAST_WIDTH)
         for i in range(HALVES, HALVES + COVERAGES):
             own[i] *= ratio
@@ -237,7 +237,7 @@ cdef class TargetMixture(Mixture):
     cdef double standardise(self, double target) noexcept:
         """The target in units that include it, into which the experts follow."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
-        cdef bint again = take_in(&self.target, target)
+        cdef bint again = update(&self.target, target)
         if self.seen > 2:
             ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
             shift = (mean - self.target.mean) / self.deviation()
@@ -246,51 +246,51 @@ cdef class TargetMixture(Mixture):
             else:
                 for expert in self.experts:
                     (<Expert> expert).rescale(ratio, shift)
-                self.rescale_said(self.p, ratio, shift)
+                self.rescale_predictions(self.p, ratio, shift)
                 self.change.change_unit(ratio)
                 self.change_unit(ratio)
         self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
-        return standing(&self.target, target)
+        return z_score(&self.target, target)
 
-    cdef void judge(self, Outcome *y) noexcept:
+    cdef void score(self, Outcome *y) noexcept:
         """A target is confidently predicted if its squared residual is at most the predicted variance."""
         cdef Py_ssize_t e
-        cdef double most = 1.0 / (self.seen + 1)
+        cdef double least_rate = 1.0 / (self.seen + 1)
         cdef Outcome today
         y.counts, y.exact = fmin(y.w, 1.0), self.exact
         for e in range(PROCESSES):
-            self.share[e // POSTERIORS] += self.among[e]
+            self.share[e // POSTERIORS] += self.process_weights[e]
         today = y[0]
-        today.said, today.late, today.discount = self.p, 0, DISCOUNT
+        today.as_asked, today.late, today.discount = self.p, 0, DISCOUNT
         if y.late and not self.then_is_known:
             self.begin_then()
         if self.then_is_known:
-            self.judge_then(y, most)
-        if self.change.left:  # what was said is of another concept
-            self.intervals.judge(&today, self.p + self.rows + ANSWER, y.exact - self.difference.last)
+            self.score_then(y, least_rate)
+        if self.change.left:  # predictions as asked are of another concept
+            self.intervals.score(&today, self.p + self.rows + ANSWER, y.exact - self.difference.last)
         else:
-            self.intervals.judge(y, y.said + self.rows + ANSWER, y.exact - self.difference.last)
-        y.confident = self.judge_by(
-            &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, most
+            self.intervals.score(y, y.as_asked + self.rows + ANSWER, y.exact - self.difference.last)
+        y.confident = self.score_by(
+            &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, least_rate
         ) <= 1.0
         self.update_weights()
 
-    cdef double judge_by(
+    cdef double score_by(
         self, const Outcome *y, Combiner combiner, Vote vote, const double *weight, double *residual,
-        double *log_weight, double evidence, double most
+        double *log_weight, double evidence, double least_rate
     ) noexcept:
-        """All that is judged by the opinions ``y.said``; how surprising the target was to the processes."""
+        """Score everything on the predictions ``y.as_asked``; how surprising the target was to the processes."""
         cdef Py_ssize_t e
-        cdef const double *said = y.said
+        cdef const double *p = y.as_asked
         cdef double[ESTIMATES] estimates
         cdef double surprise
-        estimates[0] = said[self.rows + OF_PROCESSES]
-        estimates[1], estimates[2] = said[combiner.first], said[combiner.first + 1]
-        surprise = self.processes.judge(
-            y.target, weight, said, said + self.rows + VARIANCES, self.seen, residual, self.density
+        estimates[0] = p[self.rows + OF_PROCESSES]
+        estimates[1], estimates[2] = p[combiner.first], p[combiner.first + 1]
+        surprise = self.processes.score(
+            y.target, weight, p, p + self.rows + VARIANCES, self.seen, residual, self.density
         )
-        vote.judge(y, most)
-        combiner.judge(y, estimates, most)
+        vote.score(y, least_rate)
+        combiner.score(y, estimates, least_rate)
         for e in range(PROCESSES):
             log_weight[e] = y.discount * log_weight[e] + evidence * y.counts * log(self.density[e])
         return surprise
@@ -301,10 +301,10 @@ cdef class TargetMixture(Mixture):
         self.then_vote.copy(self.vote)
         memcpy(self.then_residual, self.processes.residual, PROCESSES * 8)
 
-    cdef void judge_then(self, const Outcome *y, double most) noexcept:
-        """The judgement of what was said; after a change it says nothing, and nothing is learned from it."""
+    cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
+        """Score the second set of weights; after a change it is neither used nor updated."""
         cdef double bound = OUTLYING * self.vote.running_error()
-        cdef const double *own = y.said + self.rows
+        cdef const double *own = y.as_asked + self.rows
         cdef Outcome then = y[0]
         if y.late:
             self.change.take(fmin(fabs(y.exact - own[ANSWER]), bound), y.late)
@@ -312,13 +312,13 @@ cdef class TargetMixture(Mixture):
             return
         self.losses[0] = y.discount * self.losses[0] + y.counts * fmin(fabs(y.exact - own[VOTED]), bound)
         self.losses[1] = y.discount * self.losses[1] + y.counts * fmin(fabs(y.exact - own[THEN_VOTED]), bound)
-        memcpy(self.q, y.said, self.n_said * 8)
+        memcpy(self.q, y.as_asked, self.n_numbers * 8)
         memcpy(self.q + self.combiner.first, own + THEN, 3 * 8)
         memcpy(self.q + self.rows + MIXED, own + THEN_MIXED, 3 * 8)
-        then.said, then.late = self.q, 1
-        self.judge_by(
+        then.as_asked, then.late = self.q, 1
+        self.score_by(
             &then, self.then_combiner, self.then_vote, self.then, self.then_residual, self.log_then,
-            (1.0 - y.discount) / (1.0 - DISCOUNT), most
+            (1.0 - y.discount) / (1.0 - DISCOUNT), least_rate
         )
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
@@ -330,8 +330,8 @@ cdef class TargetMixture(Mixture):
         """(name, weight) of every estimate in the next prediction."""
         cdef double share = self.share_of_today()
         cdef Py_ssize_t i
-        said = [name for expert in self.experts if expert.rows for name in expert.names()]
-        voters = [said[self.vote.row[i]] for i in range(1, self.vote.voters)]
+        rows = [name for expert in self.experts if expert.rows for name in expert.names()]
+        voters = [rows[self.vote.row[i]] for i in range(1, self.vote.voters)]
         names = self.processes.names() + self.combiner.names() + voters
         weights = self.weights_of(self.combiner, self.vote, self.weight)
         if share < 1.0:

@@ -6,17 +6,17 @@ from river_okl._core.mixture.ridge cimport Ridge
 
 cdef class Vote(Expert):
     cdef Ridge ridge
-    cdef Py_ssize_t n                   # opinions: the mixture's predictions before its own
+    cdef Py_ssize_t n                   # the mixture's predictions before its own
     cdef Py_ssize_t voters
-    cdef double *size                   # [n + 1] running absolute errors of the opinions and of the correction
+    cdef double *size                   # [n + 1] running absolute errors of these and of the correction
     cdef double *loss                   # [voters] discounted sums of absolute errors
     cdef double *weight                 # [voters]
     cdef int64_t *row                   # [voters] of what they say among the mixture's numbers
 
-    cdef void fill(self, const double *said) noexcept
-    cdef void correct(self, double *said) noexcept
-    cdef double mean(self, const double *said) noexcept
-    cdef void judge(self, const Outcome *y, double most) noexcept
+    cdef void fill(self, const double *p) noexcept
+    cdef void correct(self, double *p) noexcept
+    cdef double mean(self, const double *p) noexcept
+    cdef void score(self, const Outcome *y, double least_rate) noexcept
     cdef void weigh(self) noexcept
     cdef double running_error(self) noexcept
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept

@@ -5,7 +5,7 @@ errors relative to the smallest don't:
 
     w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← λ L_e + |y - m_e|
 
-The correction is a linear regression of the mixture's residual on how far every opinion is from the mixture, each in
+The correction is a linear regression of the mixture's residual on how far every prediction is from the mixture, each in
 units of its own running error, so that one that is often far off has little influence.
 """
 
@@ -31,7 +31,7 @@ cdef class Vote(Expert):
     Parameters
     ----------
     n
-        The mixture's predictions before its own, its opinions; the mixture's mean is the next number after its own.
+        How many predictions of the mixture come before its own; the mixture's mean is the number after its own.
     rows
         The predictions that vote beside the mixture's mean and its correction.
     """
@@ -60,42 +60,42 @@ cdef class Vote(Expert):
         """Of the correction."""
         return self.size[self.n]
 
-    cdef void fill(self, const double *said) noexcept:
+    cdef void fill(self, const double *p) noexcept:
         """The inputs of the correction."""
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.ridge.inputs[i] = fmin(fmax((said[i] - said[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
+            self.ridge.inputs[i] = fmin(fmax((p[i] - p[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
         self.ridge.ask(self.n)
 
-    cdef void correct(self, double *said) noexcept:
-        """Write the correction, from the opinions and the mean of the mixture."""
-        self.fill(said)
-        said[self.n] = said[self.n + 1] + self.size[self.n] * self.ridge.mean
+    cdef void correct(self, double *p) noexcept:
+        """Write the correction, from the predictions and the mean of the mixture."""
+        self.fill(p)
+        p[self.n] = p[self.n + 1] + self.size[self.n] * self.ridge.mean
 
-    cdef double mean(self, const double *said) noexcept:
+    cdef double mean(self, const double *p) noexcept:
         cdef Py_ssize_t e
         cdef double total = 0.0
         for e in range(self.voters):
-            total += self.weight[e] * said[self.row[e]]
+            total += self.weight[e] * p[self.row[e]]
         return total
 
-    cdef void judge(self, const Outcome *y, double most) noexcept:
+    cdef void score(self, const Outcome *y, double least_rate) noexcept:
         """Losses and running errors, given a target; then a step of the regression.
 
-        Running errors follow at the rate 1 - DISCOUNT, or faster at first: ``most``.
+        Running errors follow at the rate 1 - DISCOUNT, or faster at first: ``least_rate``.
         """
         cdef Py_ssize_t i
-        cdef const double *said = y.said
-        cdef double error, rate = fmax(most, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
+        cdef const double *p = y.as_asked
+        cdef double error, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
         for i in range(self.voters):
-            error = fmin(fabs(y.exact - said[self.row[i]]), bound)
+            error = fmin(fabs(y.exact - p[self.row[i]]), bound)
             self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, largest_loss)
         self.weigh()
-        self.fill(said)
-        error = (y.exact - said[self.n]) / self.size[self.n]
+        self.fill(p)
+        error = (y.exact - p[self.n]) / self.size[self.n]
         self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
         for i in range(self.n + 1):
-            error = fmin(fabs(y.exact - said[i]), SPIKE * self.size[i])
+            error = fmin(fabs(y.exact - p[i]), SPIKE * self.size[i])
             self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), least_size)
 
     cdef void weigh(self) noexcept:

@@ -10,7 +10,7 @@ from river_okl._core.store.words cimport Words
 cdef enum:
     LANES = 8                   # doubles in the widest vector: capacities are multiples of it
     SPARSE_BELOW = 8            # a feature of fewer than capacity / 8 points is a posting list
-    MOST_POINTS = 2147483647    # positions are 32-bit in posting lists
+    MAX_POINTS = 2147483647     # positions are 32-bit in posting lists
 
 
 cdef struct Feature:
@@ -34,7 +34,7 @@ cdef struct Owned:
 @cython.final
 cdef class Points(Owner):
     # Other modules may read everything, but change points only through the methods below.
-    cdef readonly object most       # maximum number of points; None: no limit
+    cdef readonly object max_points  # maximum number of points; None: no limit
     cdef readonly bint single       # dense rows are in single precision
     cdef Py_ssize_t item            # bytes of a number in them
     cdef Py_ssize_t n, capacity, limit

@@ -51,7 +51,7 @@ cdef class Points(Owner):
 
     Parameters
     ----------
-    most
+    max_points
         Maximum number of points; None: no limit.
     single
         Whether values are stored in single precision, if many points have the feature; they must be such numbers.
@@ -60,16 +60,16 @@ cdef class Points(Owner):
     def __cinit__(self):
         self.vocabulary = {}
         self.free_slots = []
-        self.limit = MOST_POINTS
+        self.limit = MAX_POINTS
         self.strings = True
 
-    def __init__(self, most=None, *, bint single=False):
-        if most is not None and not 1 <= most <= MOST_POINTS:
-            raise ValueError(f"most is {most!r}: it must be an integer from 1 to {MOST_POINTS:,}")
+    def __init__(self, max_points=None, *, bint single=False):
+        if max_points is not None and not 1 <= max_points <= MAX_POINTS:
+            raise ValueError(f"max_points is {max_points!r}: it must be an integer from 1 to {MAX_POINTS:,}")
         if self.n_slots:
             raise RuntimeError("Points can be initialised only once")
-        self.most, self.single, self.item = most, single, 4 if single else 8
-        self.limit = MOST_POINTS if most is None else most
+        self.max_points, self.single, self.item = max_points, single, 4 if single else 8
+        self.limit = MAX_POINTS if max_points is None else max_points
 
     def __dealloc__(self):
         cdef Py_ssize_t i, j
@@ -143,7 +143,7 @@ cdef class Points(Owner):
     cdef Axis axis(self):
         """The points, for a table's arrays."""
         cdef Axis axis = Axis("point")
-        axis.watch(self, &self.n, &self.capacity)
+        axis.follow(self, &self.n, &self.capacity)
         return axis
 
     cdef Py_ssize_t padded(self) noexcept nogil:
@@ -597,7 +597,7 @@ cdef class Points(Owner):
         cdef const int64_t[::1] birth = state["birth"]
         if self.n_slots:
             raise RuntimeError("points are restored before there are any")
-        check_points(state, self.most, LANES)
+        check_points(state, self.max_points, LANES)
         n = birth.shape[0]
         if self.capacity < state["capacity"]:
             self.grow(state["capacity"])
@@ -649,7 +649,7 @@ cdef class Points(Owner):
         """The invariants by brute force; every point."""
         cdef Py_ssize_t i, j, k, n = self.n
         cdef Feature *feature
-        assert n <= self.capacity and (self.most is None or n <= self.most)
+        assert n <= self.capacity and (self.max_points is None or n <= self.max_points)
         points = [self.point(i) for i in range(n)]
         used = Counter([name for point in points for name in point])
         assert used.keys() == set(self.vocabulary), "the vocabulary is what the support vectors have"

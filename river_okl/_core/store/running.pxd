@@ -51,9 +51,9 @@ cdef inline double counted(const Running *numbers, double value) noexcept nogil:
     return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
 
 
-cdef double standing(const Running *numbers, double value) noexcept nogil
+cdef double z_score(const Running *numbers, double value) noexcept nogil
 cdef double clipped(const Running *numbers, double value) noexcept nogil
-cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef bint update(Running *numbers, double value) noexcept nogil
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
 cdef tuple running_state(const Running *numbers)

@@ -23,13 +23,13 @@ cdef double FIRST_UNIT = 0.1
 NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run", "outlier")
 
 
-cdef double standing(const Running *numbers, double value) noexcept nogil:
+cdef double z_score(const Running *numbers, double value) noexcept nogil:
     """A counted value, in standard deviations from the mean."""
     cdef double found = (
         (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
     )
-    cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # unbounded for a standard deviation of 1e-150
-    return fmin(fmax(found, -most), most)
+    cdef double bound = LARGEST if numbers.run >= RUN else OUTLYING  # unbounded for a standard deviation of 1e-150
+    return fmin(fmax(found, -bound), bound)
 
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil:
@@ -39,7 +39,7 @@ cdef double clipped(const Running *numbers, double value) noexcept nogil:
     )
 
 
-cdef bint take_in(Running *numbers, double value) noexcept nogil:
+cdef bint update(Running *numbers, double value) noexcept nogil:
     """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
     cdef double gain, share, delta

@@ -29,7 +29,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.store.memory cimport aligned_resize, okl_free
-from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, numbers_of, running, take_in
+from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, numbers_of, running, update
 from river_okl._core.store.sample cimport LARGEST_COUNT, Sample, is_word
 
 from river_okl._core.store.running import NUMBERS
@@ -75,8 +75,8 @@ cdef class Scaler:
 
     cdef Axis axis(self):
         """The places of features, for a table's arrays."""
-        cdef Axis axis = Axis("feature", least=8, eighths=8)
-        axis.watch(self, &self.size, &self.size)
+        cdef Axis axis = Axis("feature", min_room=8, growth_eighths=8)
+        axis.follow(self, &self.size, &self.size)
         return axis
 
     cdef int reserve(self, Py_ssize_t size) except -1:
@@ -205,7 +205,7 @@ cdef class Scaler:
             feature.last = self.seen + 1
             feature.count += 1
             if isfinite(x.numbers[i]):
-                take_in(&feature.values, x.numbers[i])
+                update(&feature.values, x.numbers[i])
         if lacking:
             for j in range(self.size):
                 feature = &self.features[j]

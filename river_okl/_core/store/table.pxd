@@ -5,7 +5,7 @@ from river_okl._core.store.memory cimport Owner
 
 
 cdef enum:
-    MOST_AXES = 3
+    MAX_AXES = 3
 
 
 cdef class Axis:
@@ -13,14 +13,14 @@ cdef class Axis:
     cdef readonly str name          # "point", "feature" or "class"
     cdef public Py_ssize_t n        # how many there are, unless another object counts them
     cdef readonly Py_ssize_t room   # how many the arrays have room for
-    cdef Py_ssize_t least           # of this, if there is any
-    cdef Py_ssize_t eighths         # of it are added when it is full, if not more are needed
+    cdef Py_ssize_t min_room        # of this, if there is any
+    cdef Py_ssize_t growth_eighths  # of it are added when it is full, if not more are needed
     cdef object owner               # of what is counted elsewhere:
     cdef const Py_ssize_t *length   # how many there are
     cdef const Py_ssize_t *needed   # how many room is needed for
 
     cdef bint is_full(self) noexcept
-    cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
+    cdef void follow(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
 
 
 @cython.final
@@ -34,7 +34,7 @@ cdef class Classes(Axis):
 cdef class Array:
     # A declaration.  The tables that make the same one share it; it is never freed.
     cdef readonly str name          # in a state; None: it is derived from the others, or scratch
-    cdef Py_ssize_t axes[MOST_AXES]     # fixed numbers, and for axis i of the table -1 - i
+    cdef Py_ssize_t axes[MAX_AXES]     # fixed numbers, and for axis i of the table -1 - i
     cdef Py_ssize_t n_axes
     cdef readonly object dtype
     cdef readonly double low, high
@@ -58,7 +58,7 @@ cdef class Table(Owner):
     cdef dict parts                 # tables of its own, by name; None: it has none
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
-    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
+    cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
     cdef void **pointer(self, Array array) noexcept
     cdef char *start(self, Array array) noexcept
     cdef object buffer(self, Array array)

@@ -37,21 +37,21 @@ cdef class Axis:
         "point", "feature" or "class".
     n
         How many there are.
-    least
+    min_room
         The least room, if there is any.
-    eighths
+    growth_eighths
         How many eighths are added to the room when it is full.
     """
 
-    def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t least=0, Py_ssize_t eighths=0):
-        self.name, self.n, self.room, self.least, self.eighths = name, n, n, least, eighths
+    def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t min_room=0, Py_ssize_t growth_eighths=0):
+        self.name, self.n, self.room, self.min_room, self.growth_eighths = name, n, n, min_room, growth_eighths
         self.length = self.needed = &self.n
 
     cdef bint is_full(self) noexcept:
         """Whether more room is needed than there is."""
         return self.needed[0] > self.room
 
-    cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
+    cdef void follow(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
         """They belong to another object, which counts them."""
         self.owner, self.length, self.needed = owner, length, needed
 
@@ -72,7 +72,7 @@ cdef class Classes(Axis):
     """
 
     def __init__(self, Py_ssize_t n, double split=0.0):
-        Axis.__init__(self, "class", n, eighths=1)
+        Axis.__init__(self, "class", n, growth_eighths=1)
         self.split = split
 
     cdef Py_ssize_t after(self) noexcept:
@@ -144,7 +144,7 @@ cdef class Table(Owner):
         """
         cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
         cdef Array array
-        if len(axes) > MOST_AXES:
+        if len(axes) > MAX_AXES:
             raise ValueError(f"{name} has {len(axes)} axes")
         size = sizeof(void *) if axes else np.dtype(dtype).itemsize
         if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> size:
@@ -161,7 +161,7 @@ cdef class Table(Owner):
         self.declared = <PyObject **> self.resize(
             self.declared, self.n_declared, self.n_declared + 1, sizeof(PyObject *)
         )
-        self.around(array, None, &size, &after)
+        self.strides(array, None, &size, &after)
         if axes:
             self.pointer(array)[0] = self.resize(NULL, 0, size, array.item)
         array.clear(self.start(array), size)
@@ -218,7 +218,7 @@ cdef class Table(Owner):
         """Of an axis of an array."""
         return axis if axis >= 0 else (<Axis> self.axes[-1 - axis]).room
 
-    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
+    cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
         """Whether an array has this axis; of how many rows, and how many cells each item of a row has."""
         cdef Py_ssize_t k
         cdef bint found = False
@@ -259,7 +259,7 @@ cdef class Table(Owner):
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
         """Room for n along an axis, in every array that has it."""
         cdef Py_ssize_t i, j, before, after, row, old = axis.room
-        cdef Py_ssize_t room = max(n, axis.least, old + old * axis.eighths // 8)
+        cdef Py_ssize_t room = max(n, axis.min_room, old + old * axis.growth_eighths // 8)
         cdef Array array
         cdef char *new
         cdef char *cells
@@ -267,7 +267,7 @@ cdef class Table(Owner):
             return 0
         for j in range(self.n_declared):
             array = <Array> self.declared[j]
-            if not self.around(array, axis, &before, &after):
+            if not self.strides(array, axis, &before, &after):
                 continue
             row = after * array.item  # bytes of what there is of each item
             cells = <char *> self.pointer(array)[0]
@@ -289,7 +289,7 @@ cdef class Table(Owner):
         cdef Array array
         for k in range(self.n_declared):
             array = <Array> self.declared[k]
-            if not array.scratch and self.around(array, axis, &before, &after):
+            if not array.scratch and self.strides(array, axis, &before, &after):
                 for j in range(before):
                     array.clear(
                         <char *> self.pointer(array)[0] + (j * axis.room + i) * after * array.item, after
@@ -302,7 +302,7 @@ cdef class Table(Owner):
         cdef char *cells
         for k in range(self.n_declared):
             array = <Array> self.declared[k]
-            if i != last and not array.scratch and self.around(array, axis, &before, &after):
+            if i != last and not array.scratch and self.strides(array, axis, &before, &after):
                 row = after * array.item
                 for j in range(before):
                     cells = <char *> self.pointer(array)[0] + j * axis.room * row
@@ -317,7 +317,7 @@ cdef class Table(Owner):
         self.grow(axis, axis.after())
         for k in range(self.n_declared if axis.split and axis.n == 1 else 0):
             array = <Array> self.declared[k]
-            if array.scratch or not self.around(array, axis, &before, &after):
+            if array.scratch or not self.strides(array, axis, &before, &after):
                 continue
             for i in range(before):
                 cells = <double *> self.pointer(array)[0] + i * axis.room * after
@@ -336,7 +336,7 @@ cdef class Table(Owner):
         for i in range(self.n_in_units):
             array = <Array> self.in_units[i]
             factor, cells = ratio if array.power == 1 else ratio * ratio, <double *> self.start(array)
-            self.around(array, None, &size, &after)
+            self.strides(array, None, &size, &after)
             for j in range(size):
                 cells[j] = fmin(fmax(factor * cells[j], array.low), array.high)
 
@@ -346,7 +346,7 @@ cdef class Table(Owner):
         cdef Array array
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
-            self.around(array, None, &size, &after)
+            self.strides(array, None, &size, &after)
             memcpy(self.start(array), other.start(<Array> other.declared[i]), size * array.item)
         if self.parts is not None:
             for name in self.parts:
@@ -358,7 +358,7 @@ cdef class Table(Owner):
         """All cells of an array, as one of NumPy on its buffer."""
         cdef Py_ssize_t k, size, after
         room = [self.room(array.axes[k]) for k in range(array.n_axes)]
-        self.around(array, None, &size, &after)
+        self.strides(array, None, &size, &after)
         if size == 0:
             return np.empty(room, array.dtype)
         cells = PyMemoryView_FromMemory(self.start(array), size * array.item, PyBUF_WRITE)

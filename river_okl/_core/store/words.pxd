@@ -17,7 +17,7 @@ cdef class Words:
     cdef object find(self, object name, object word)
     cdef int learn(self) except -1
     cdef void count(self, int64_t found) noexcept
-    cdef int settle(self, bint forgotten) except -1
+    cdef int register(self, bint forgotten) except -1
 
 
 cdef uint64_t hash_of_name(object name) except? 0

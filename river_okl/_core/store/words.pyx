@@ -26,7 +26,7 @@ cdef enum:
     SETS = 512
     WAYS = 8        # a set is a cache line
 
-MOST_WORDS = SETS * WAYS
+MAX_WORDS = SETS * WAYS
 
 cdef uint64_t GAP = 0x9E3779B97F4A7C15
 cdef uint64_t BASIS = 0xCBF29CE484222325
@@ -145,7 +145,7 @@ cdef class Words:
             ways[i] = ways[i - 1]
         ways[0] = found
 
-    cdef int settle(self, bint forgotten) except -1:
+    cdef int register(self, bint forgotten) except -1:
         """Register the features made by the sample, and drop those that the scaler has forgotten."""
         if forgotten:
             self.keys = {}
@@ -173,7 +173,7 @@ cdef class Words:
             self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
         for each in seen_once.tolist():
             self.count(each)
-        self.settle(True)
+        self.register(True)
 
 
 cdef inline Py_ssize_t of_set(int64_t found) noexcept nogil:

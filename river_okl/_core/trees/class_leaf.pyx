@@ -27,7 +27,7 @@ cdef extern from "forest.h":
     float below "okl_below"(const float *counts, float total, float low, float step, float cut) noexcept nogil
 
 
-cdef int32_t MOST_LEAVES = 1000         # of a tree: fewer than 2,000 nodes; RandomTree has 400 in the end
+cdef int32_t MAX_LEAVES = 1000         # of a tree: fewer than 2,000 nodes; RandomTree has 400 in the end
 cdef double TAU = 0.05
 # Information gain times weight of a feature that says nothing: χ² / (2 ln 2) times E w² / E w = 7 of Poisson(6), as
 # repeated samples are no further evidence.  60 is χ² = 12 of two classes.
@@ -40,7 +40,7 @@ cdef class ClassForest(Forest):
     """Trees of classes, of which there are two at first; parameters are those of ``Trees``."""
 
     def __init__(self, int n_trees, **options):
-        self.numbers, self.bound, self.lead = 1, MOST_LEAVES, 1.0
+        self.numbers, self.bound, self.lead = 1, MAX_LEAVES, 1.0
         Forest.__init__(self, n_trees, 2, **options)
         self.by_counts = <int32_t *> self.resize(NULL, 0, 3 * n_trees, 4)
         self.by_bayes, self.voted = self.by_counts + n_trees, self.by_counts + 2 * n_trees
@@ -72,7 +72,7 @@ cdef class ClassForest(Forest):
         cdef const Block *block
         cdef const float *totals
         cdef Py_ssize_t c, n = self.n_classes
-        cdef double total = 0.0, most
+        cdef double total = 0.0, largest
         self.by_counts[t], self.by_bayes[t] = 0, -1
         for c in range(n):
             total += counts[c]
@@ -98,9 +98,9 @@ cdef class ClassForest(Forest):
         if self.by_bayes[t] < 0 or block.by_bayes <= block.by_counts:
             return
         self.voted[t] = self.by_bayes[t]
-        most, total = self.joint[self.by_bayes[t]], 0.0
+        largest, total = self.joint[self.by_bayes[t]], 0.0
         for c in range(n):
-            self.joint[c] = exp(self.joint[c] - most) if totals[c] > 0.0 else 0.0
+            self.joint[c] = exp(self.joint[c] - largest) if totals[c] > 0.0 else 0.0
             total += self.joint[c]
         for c in range(n):
             p[c] = self.joint[c] / total
@@ -170,7 +170,7 @@ cdef class ClassForest(Forest):
         cdef const float *totals = self.totals(block)
         cdef float *one = tree.counts + leaf * self.width
         cdef float *two = tree.counts + other * self.width
-        cdef float errors = tree.leaves[leaf].errors, left = 0.0, total = 0.0, most = 0.0
+        cdef float errors = tree.leaves[leaf].errors, left = 0.0, total = 0.0, largest = 0.0
         cdef float of_one = 0.0, of_two = 0.0, at
         cdef float missed_left, missed_right, missed
         cdef Py_ssize_t c
@@ -178,8 +178,8 @@ cdef class ClassForest(Forest):
             at = below(self.row(block, c) + BINS * k, totals[c], low[k], step[k], cut)
             one[c], two[c] = at, totals[c] - at
             left, total = left + one[c], total + two[c]
-            of_one, of_two, most = max(of_one, one[c]), max(of_two, two[c]), max(most, totals[c])
-        missed = block.weight - most
+            of_one, of_two, largest = max(of_one, one[c]), max(of_two, two[c]), max(largest, totals[c])
+        missed = block.weight - largest
         missed_left, missed_right = left - of_one, total - of_two
         tree.leaves[leaf].errors = errors * min(missed_left / missed, <float> 1.0) if missed > 0.0 else 0.0
         tree.leaves[other].errors = errors * min(missed_right / missed, <float> 1.0) if missed > 0.0 else 0.0

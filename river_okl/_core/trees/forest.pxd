@@ -57,5 +57,5 @@ cdef class Forest(Trees):
     # Splits and restarts
     cdef double epsilon(self, const Block *block) noexcept nogil
     cdef void try_split(self, int t) noexcept nogil
-    cdef bint judge(self, int t, double error) noexcept nogil
+    cdef bint detects_change(self, int t, double error) noexcept nogil
     cdef void restart(self, int t) noexcept nogil

@@ -203,7 +203,7 @@ cdef class Forest(Trees):
         cdef double error = self.error_of(t, target)
         cdef int32_t leaf
         cdef Block *block
-        if self.judge(t, error):
+        if self.detects_change(t, error):
             self.restart(t)
         if w <= 0.0:
             return
@@ -221,7 +221,7 @@ cdef class Forest(Trees):
         self.learn_block(block, target, w)
         if block.weight >= block.next_test:
             block.next_test = block.weight + TEST_EVERY
-            if tree.n_leaves < min(tree.room, self.most_leaves):
+            if tree.n_leaves < min(tree.room, self.max_leaves):
                 self.try_split(t)
 
     # Splits and restarts ----------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ cdef class Forest(Trees):
         if self.find_split(self.block_at(tree.leaves[tree.nodes[self.at[t]].child].block), &best):
             self.split(t, best.candidate, best.cut)
 
-    cdef bint judge(self, int t, double error) noexcept nogil:
+    cdef bint detects_change(self, int t, double error) noexcept nogil:
         """A tree's running errors take in one more; whether they have risen so far that it had better restart."""
         cdef Tree *tree = &self.trees[t]
         cdef double variance

@@ -28,7 +28,7 @@ cdef extern from "forest.h":
     ) noexcept nogil
 
 
-cdef int32_t MOST_LEAVES = 500          # of a tree
+cdef int32_t MAX_LEAVES = 500           # of a tree
 cdef double TAU = 0.2                   # Mv (seeds 42, 7), MAE: .05 1.29, 1.45; .1 1.20, 1.38; .2 1.10, 1.17
 cdef float SHRINKING = 2.0              # weight of the parent's prediction in a leaf's mean
 cdef double SHARPNESS = 8.0             # of the weights of the trees, as of a vote
@@ -41,7 +41,7 @@ cdef class TargetForest(Forest):
     """Trees of a target; parameters are those of ``Trees``."""
 
     def __init__(self, int n_trees, **options):
-        self.numbers, self.bound, self.least, self.scale = 2, MOST_LEAVES, -2.0 * LARGEST_TARGET, 1.0
+        self.numbers, self.bound, self.least, self.scale = 2, MAX_LEAVES, -2.0 * LARGEST_TARGET, 1.0
         Forest.__init__(self, n_trees, 1, **options)
 
     # A sample ---------------------------------------------------------------------------------------------------------

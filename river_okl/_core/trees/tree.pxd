@@ -49,7 +49,7 @@ cdef class Trees(Expert):
     cdef uint64_t random
     cdef Tree *trees
     cdef Py_ssize_t width                   # numbers of a leaf
-    cdef int32_t most_leaves                # of a tree
+    cdef int32_t max_leaves                 # of a tree
     # what the kind of leaf says, before the first layout
     cdef Py_ssize_t numbers                 # for each class, in a leaf and in a bin: 1, its weight; of a target 2
     cdef int32_t bound                      # of the leaves of a tree, however few numbers they have
@@ -64,7 +64,7 @@ cdef class Trees(Expert):
     cdef float *low                         # [places] range of each feature's values, for bins
     cdef float *high
     cdef float *blocks
-    cdef Py_ssize_t n_blocks, most_blocks
+    cdef Py_ssize_t n_blocks, max_blocks
     cdef int32_t *unowned                   # a stack of blocks
     cdef Py_ssize_t n_unowned
     cdef Py_ssize_t share                   # blocks that a tree may have

@@ -5,7 +5,7 @@ has a block of statistics, too: candidate features, and for each of them 16 bins
 What the numbers of leaves and bins are is said by the kind of leaf: class_leaf.pyx or target_leaf.pyx.
 
 Blocks take at most ``bytes`` for all trees together, whatever the number of features, and more in proportion if there
-are more than two classes, up to ``MOST_CLASSES``: a leaf without one waits, and takes over the block of a leaf that has
+are more than two classes, up to ``MAX_CLASSES``: a leaf without one waits, and takes over the block of a leaf that has
 had fewer errors lately.  If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent
 features, drawn for each block.
 
@@ -38,14 +38,14 @@ cdef Py_ssize_t COUNT_BYTES = 1 << 17   # of the counts of all leaves of a tree
 cdef Py_ssize_t LEARNING = 100          # leaves of a tree that have a block, at most
 # More classes than these add no memory.  RandomTree, 7 classes, 40,000 samples, 35 and 20 features: 65.5 and 81.4 %;
 # with the memory for two classes 59.5 and 77.9.
-cdef Py_ssize_t MOST_CLASSES = 10
+cdef Py_ssize_t MAX_CLASSES = 10
 cdef Py_ssize_t ROOM = 4                # blocks of a tree that always fit: otherwise leaves have fewer candidates
 cdef float TEST_EVERY = 200.0           # of weight: how often a split is looked for
 cdef int CHALLENGED = 8                 # leaves that one that waits looks at
 cdef float FARTHEST_BIN = 2.5           # before the range of a feature is known
 cdef double LARGEST = 1e6               # of a value: where features are not scaled, its square must fit
-cdef double MOST_WEIGHT = 1e10          # that weights in single precision reach
-cdef double MOST_SUM = 1e30
+cdef double MAX_WEIGHT = 1e10           # that weights in single precision reach
+cdef double MAX_SUM = 1e30
 
 # What is in the buffers, for NumPy
 FLOAT = np.dtype(np.float32)
@@ -126,13 +126,13 @@ cdef class Trees(Expert):
                 self.reserve_leaves(&self.trees[t])
         if places > self.places:
             self.lay_out(max(places, self.places + self.places // 4), self.n_classes)
-        elif self.n_unowned < self.n_trees and self.n_blocks < self.most_blocks:
+        elif self.n_unowned < self.n_trees and self.n_blocks < self.max_blocks:
             self.reserve_blocks()
         return 0
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
         """Room for half as many leaves more, within the bound."""
-        cdef int32_t room = min(max(4, tree.room + tree.room // 2), self.most_leaves)
+        cdef int32_t room = min(max(4, tree.room + tree.room // 2), self.max_leaves)
         if room <= tree.room:
             return 0
         tree.nodes = <Node *> self.resize(tree.nodes, max(0, 2 * tree.n_leaves - 1), 2 * room - 1, sizeof(Node))
@@ -143,7 +143,7 @@ cdef class Trees(Expert):
 
     cdef int reserve_blocks(self) except -1:
         """Room for twice as many blocks, within the bound."""
-        cdef Py_ssize_t n = min(max(self.n_trees, 2 * self.n_blocks), self.most_blocks)
+        cdef Py_ssize_t n = min(max(self.n_trees, 2 * self.n_blocks), self.max_blocks)
         self.blocks = <float *> self.resize(self.blocks, self.n_blocks * self.block_floats, n * self.block_floats, 4)
         return self.add_blocks(self.n_blocks, n)
 
@@ -165,7 +165,7 @@ cdef class Trees(Expert):
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes):
         """Features of which one is a candidate, candidates, numbers of a block, and how many blocks there may be."""
         cdef Py_ssize_t head = sizeof(Block) // 4 + self.totals_of(n_classes), each = 3 + self.cells * n_classes
-        cdef Py_ssize_t bytes = self.bytes * min(MOST_CLASSES, max(2, n_classes)) // 2
+        cdef Py_ssize_t bytes = self.bytes * min(MAX_CLASSES, max(2, n_classes)) // 2
         cdef Py_ssize_t fit = max(0, bytes // (4 * ROOM * self.n_trees) - head) // each // LANES * LANES
         if fit == 0:
             return places + 1, 0, 0, 0
@@ -179,24 +179,24 @@ cdef class Trees(Expert):
     cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
         """Memory for this many features and classes; blocks keep what they have, unless fewer features of all are
         candidates now."""
-        cdef Py_ssize_t group, m, size, most, n, owned, b, k, before = self.m
+        cdef Py_ssize_t group, m, size, limit, n, owned, b, k, before = self.m
         cdef int t
         cdef float *body
         cdef bint kept
-        group, m, size, most = self.layout(places, n_classes)
+        group, m, size, limit = self.layout(places, n_classes)
         kept = group == self.group and m > 0
-        n = min(self.n_blocks, most)
+        n = min(self.n_blocks, limit)
         owned = min(n, self.n_blocks - self.n_unowned) if group == self.group else 0
         if n - owned < self.n_trees:
-            n = min(max(self.n_trees, 2 * n), most)
+            n = min(max(self.n_trees, 2 * n), limit)
         if self.numbers * n_classes != self.width:
             self.widen_leaves(self.numbers * n_classes)
         for t in range(self.n_trees):
-            while self.trees[t].n_blocks > (most // self.n_trees if kept else 0):
+            while self.trees[t].n_blocks > (limit // self.n_trees if kept else 0):
                 self.close_least(t)
         self.move_blocks(n, size, sizeof(Block) // 4 + self.totals_of(n_classes), m)
         self.widen_features(places)
-        self.most_blocks, self.share, self.group, self.n_classes = most, most // self.n_trees, group, n_classes
+        self.max_blocks, self.share, self.group, self.n_classes = limit, limit // self.n_trees, group, n_classes
         for b in range(self.n_blocks - self.n_unowned):
             body = self.body(self.block_at(b))
             for k in range(before, m):
@@ -211,12 +211,12 @@ cdef class Trees(Expert):
         cdef int32_t leaf
         cdef Tree *tree
         cdef float *counts
-        self.most_leaves = self.leaves_that_fit(width)
+        self.max_leaves = self.leaves_that_fit(width)
         for t in range(self.n_trees):
             tree = &self.trees[t]
-            if tree.n_leaves > self.most_leaves:
+            if tree.n_leaves > self.max_leaves:
                 self.begin(t)
-            tree.room = min(tree.room, self.most_leaves)
+            tree.room = min(tree.room, self.max_leaves)
             counts = <float *> self.resize(NULL, 0, tree.room * width, 4)
             for leaf in range(tree.n_leaves):
                 memcpy(counts + leaf * width, tree.counts + leaf * self.width, self.width * 4)
@@ -536,7 +536,7 @@ cdef class Trees(Expert):
         }
 
     def restore(self, dict state):
-        cdef Py_ssize_t first = sizeof(Block) // 4, group, m, size, most, head, start, end
+        cdef Py_ssize_t first = sizeof(Block) // 4, group, m, size, limit, head, start, end
         cdef int t
         cdef Tree *tree
         n_classes = state["n_classes"]
@@ -552,27 +552,27 @@ cdef class Trees(Expert):
         low = checked_array(state, "low", np.float32, None, -LARGEST, LARGEST)
         places = len(low)
         high = checked_array(state, "high", np.float32, places, -LARGEST, LARGEST)
-        counts = checked_array(state, "counts", np.float32, (n, width), self.least, MOST_WEIGHT)
-        errors = checked_array(state, "errors", np.float32, n, 0.0, MOST_SUM)
+        counts = checked_array(state, "counts", np.float32, (n, width), self.least, MAX_WEIGHT)
+        errors = checked_array(state, "errors", np.float32, n, 0.0, MAX_SUM)
         features = checked_array(state, "features", np.int32, 2 * n - self.n_trees, GONE, places - 1)
         children = checked_array(state, "children", np.int32, 2 * n - self.n_trees, 0, 2 * n + 1)
         cuts = checked_array(state, "cuts", np.float32, 2 * n - self.n_trees, -LARGEST, LARGEST)
         ends = np.cumsum(2 * n_leaves - 1)[:-1]
         for feature, child in zip(np.split(features, ends), np.split(children, ends)):
             _check_nodes(feature, child)
-        group, m, size, most = self.layout(places, n_classes)
+        group, m, size, limit = self.layout(places, n_classes)
         learning = checked_array(state, "learning", np.bool_, n, 0, 1)
         owner = np.repeat(np.arange(self.n_trees), n_leaves)
-        if np.bincount(owner[learning], minlength=self.n_trees).max() > most // self.n_trees:
+        if np.bincount(owner[learning], minlength=self.n_trees).max() > limit // self.n_trees:
             raise ValueError("a tree of a forest has more than its share of blocks")
         owned = int(learning.sum())
         head = first + (self.totals_of(n_classes) if m else 0)
-        heads = checked_array(state, "heads", np.float32, (owned, 5), -MOST_SUM, MOST_SUM)
+        heads = checked_array(state, "heads", np.float32, (owned, 5), -MAX_SUM, MAX_SUM)
         seeds = checked_array(state, "seeds", np.int64, owned, 0, 2**32 - 1)
-        totals = checked_array(state, "totals", np.float32, (owned, head - first), 0.0, MOST_WEIGHT)
+        totals = checked_array(state, "totals", np.float32, (owned, head - first), 0.0, MAX_WEIGHT)
         candidates = checked_array(state, "candidates", np.int32, (owned, m), -1, places - 1)
         rest = size - head - m if m else 0
-        statistics = checked_array(state, "statistics", np.float32, (owned, rest), -MOST_SUM, MOST_SUM)
+        statistics = checked_array(state, "statistics", np.float32, (owned, rest), -MAX_SUM, MAX_SUM)
         if ((candidates >= 0) & (candidates // group != np.arange(m))).any():
             raise ValueError("the candidates of a forest do not match its features")
         # sound: from here on only memory can fail
@@ -614,12 +614,12 @@ cdef class Trees(Expert):
         cdef Block *block
         owned = set()
         assert (
-            self.n_blocks <= self.most_blocks
-            and self.n_blocks * self.block_floats * 4 <= self.bytes * MOST_CLASSES // 2
+            self.n_blocks <= self.max_blocks
+            and self.n_blocks * self.block_floats * 4 <= self.bytes * MAX_CLASSES // 2
         ), "statistics are bounded"
         for t in range(self.n_trees):
             tree = &self.trees[t]
-            assert 1 <= tree.n_leaves <= tree.room and tree.n_leaves <= self.most_leaves, "leaves are bounded"
+            assert 1 <= tree.n_leaves <= tree.room and tree.n_leaves <= self.max_leaves, "leaves are bounded"
             nodes = viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE)
             _check_nodes(nodes["feature"], nodes["child"])
             assert GONE <= nodes["feature"].min() and nodes["feature"].max() < self.places

@@ -23,12 +23,12 @@ FARTHEST_SINGLE = 1e6           # standard deviations: the square fits in single
 cdef double farthest = FARTHEST_SINGLE
 
 
-cdef class Reader(Table):
+cdef class ScaledPoints(Table):
     """Points, scaler and distances, and the last sample.
 
     Parameters
     ----------
-    most
+    max_points
         Maximum number of points at any moment of a step.
     first_metric
         Under metrics before this one, distances are computed only to the points of the dictionary.
@@ -38,10 +38,10 @@ cdef class Reader(Table):
         Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
     """
 
-    def __init__(self, Py_ssize_t most, *, int first_metric, bint scale=True, bint single=False):
+    def __init__(self, Py_ssize_t max_points, *, int first_metric, bint scale=True, bint single=False):
         self.lock = Lock()
         self.memo = True
-        self.points = Points(most, single=single)
+        self.points = Points(max_points, single=single)
         self.scaler = Scaler(scale)
         self.words = self.points.words = Words(self.scaler)
         self.distances = Distances(self.points, self.scaler, first=first_metric)
@@ -176,7 +176,7 @@ cdef class Reader(Table):
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
             self.forget(gone)
-        return self.words.settle(gone is not None)
+        return self.words.register(gone is not None)
 
     cdef void forget(self, list gone) noexcept:
         """The scaler has dropped the features at these places."""

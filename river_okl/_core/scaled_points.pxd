@@ -9,7 +9,7 @@ from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport Words
 
 
-cdef class Reader(Table):
+cdef class ScaledPoints(Table):
     cdef readonly Lock lock                 # of the model: the core takes none
     cdef readonly Points points
     cdef readonly Scaler scaler
