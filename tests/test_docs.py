@@ -112,8 +112,7 @@ def test_the_template_of_an_expert_is_valid_cython(tmp_path):
     compiler = pytest.importorskip("Cython.Compiler.Main")
     if not (HERE / "setup.py").exists():
         pytest.skip("not a clone")
-    declaration, implementation = blocks(HERE / "CONTRIBUTING.md", "cython")
-    (tmp_path / "prior.pxd").write_text(declaration, encoding="utf-8")
+    (implementation,) = blocks(HERE / "CONTRIBUTING.md", "cython")
     (tmp_path / "prior.pyx").write_text(implementation, encoding="utf-8")
     options = compiler.CompilationOptions(include_path=[str(HERE)], output_dir=str(tmp_path), language_level=3)
     assert compiler.compile([str(tmp_path / "prior.pyx")], options).num_errors == 0

@@ -92,7 +92,8 @@ def follow_the_trees(model, twin):
 
 def kernels_of(model):
     """(scale, metric) of every kernel in use."""
-    return model._f.processes.state()["kernels"][:, :2].tolist()
+    state = model._f.processes.state()
+    return [*map(list, zip(state["scales"].tolist(), state["metrics"].tolist(), strict=True))]
 
 
 def compare(model, twin, stream, weights, column, near=None):

@@ -12,6 +12,7 @@ from river_okl._core.store.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double FIT_DECAY = 0.995   # of the fit: about 200 samples
 cdef double SIZE_DECAY = 0.95   # of m²
+cdef double SHARPNESS = 8.0     # of weights by losses
 cdef double PRIOR = 5.0         # curvature before the first sample, when a is 2
 
 
@@ -101,6 +102,19 @@ cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noex
     for e in range(n):
         log_weight[e] -= largest
     softmax(log_weight, 1.0, n, weight)
+
+
+cdef void weights_of_losses(const double *loss, Py_ssize_t step, Py_ssize_t n, double *weight) noexcept nogil:
+    """w_i ∝ exp(-SHARPNESS (L_i / min L - 1)); the losses, like the weights, are ``step`` numbers apart."""
+    cdef Py_ssize_t i
+    cdef double least = loss[0], total = 0.0
+    for i in range(1, n):
+        least = fmin(least, loss[i * step])
+    for i in range(n):
+        weight[i * step] = exp(-SHARPNESS * (loss[i * step] / fmax(least, 1e-300) - 1.0))
+        total += weight[i * step]
+    for i in range(n):
+        weight[i * step] /= total
 
 
 cdef void fit_inverse_temperature(

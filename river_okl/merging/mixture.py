@@ -91,9 +91,8 @@ class Mixed:
         scaler = self.state["scaler"]
         self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
         self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
-        self.kernels = [
-            KernelChoice(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()
-        ]
+        columns = [self.processes[name].tolist() for name in ("scales", "metrics", "means")]
+        self.kernels = [KernelChoice(scale, metric, *means) for scale, metric, means in zip(*columns, strict=True)]
         weights = np.exp(self.state["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
         self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
@@ -391,6 +390,11 @@ class Merging:
         """Values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
+    def mean_of_processes(self, name: str) -> Arrays:
+        """The average of an array of the processes, for the kernels that correspond to the merged ones."""
+        found: Arrays = self.mean(lambda each: self.of_processes(each, each.processes[name]))
+        return found
+
     def sample_weights(self) -> Arrays:
         """The moments of the sample weights."""
         mean = self.moments(lambda each: each.sample_weights)
@@ -542,8 +546,10 @@ class Merging:
         self.rows, bases, posteriors = self.dictionary(f.processes.max_points)
         processes = {
             "points": np.arange(len(self.rows), dtype=np.int32),
-            "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
-            "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
+            "scales": np.array([kernel.scale for kernel in self.kernels]),
+            "metrics": np.array([kernel.metric for kernel in self.kernels], dtype=np.int32),
+            "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]),
+            **{name: self.mean_of_processes(name) for name in ("inverse_temperatures", "curvatures", "residuals")},
             "bases": bases,
             "posteriors": posteriors,
         }

@@ -18,17 +18,24 @@ from before the change have come, w replaces v, and neither v nor s is updated.
 from libc.math cimport fmax, fmin, log
 from libc.string cimport memcpy
 
+from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.logistic cimport Logistic
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
+from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
+from river_okl._core.mixture.stack cimport Stack
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.class_leaf cimport ClassForest
 
+from river_okl._core.mixture.linear import LinearModels
+from river_okl._core.mixture.logistic import Logistic
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
+from river_okl._core.trees.class_leaf import ClassForest
+
+cdef enum:
+    SHARES = 3
 
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
@@ -58,6 +65,19 @@ cdef class ClassMixture(Mixture):
         Names of experts that are left out, for ``benchmarks.ablation``.
     """
 
+    cdef readonly Pool pool
+    cdef readonly Bayes bayes
+    cdef readonly Stack stack
+    cdef readonly tuple forests
+    cdef readonly Py_ssize_t each           # points that each class from the third on brings
+    cdef double *shares                     # [SHARES] in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
+    # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
+    cdef double *of_then                    # Σ v_e p_e
+    cdef double *mixed                      # Σ w_e p_e
+    cdef double *frequency                  # of the classes so far
+    cdef double *shared                     # [n_classes] their mixture
+    cdef double *answer                     # [n_classes] that of the mixture: mixed or shared
+
     def __init__(
         self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending,
         bint scale=True, tuple without=()
@@ -72,14 +92,13 @@ cdef class ClassMixture(Mixture):
         self.processes = Processes(self.distances, terms, dictionary, "binary")
         self.slopes = Slopes(self.processes)
         self.pool = Pool(self.distances, terms, beside - latest)
-        self.linear = LinearModels(self.scaler)
-        self.logistic = Logistic(self.scaler)
+        linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
         self.neighbours = Neighbours(self.distances, latest, 2)
         self.forests = tuple(
             [ClassForest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)]
         )
         self.bayes = Bayes(self.scaler)
-        others = self.processes, self.pool, self.linear, self.logistic, self.neighbours, *self.forests, self.bayes
+        others = self.processes, self.pool, linear, logistic, self.neighbours, *self.forests, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         self.stack = Stack(others)
         self.experts = *others, *([self.stack] if "stack" not in without else [])
@@ -285,10 +304,6 @@ cdef class ClassMixture(Mixture):
             weights = [self.shares[0] * self.then[e] + self.shares[1] * weight for e, weight in enumerate(weights)]
             weights = [weight / sum(weights) for weight in weights]
         return [*zip(names, weights)]
-
-    cdef int divide(self, Py_ssize_t latest) except -1:
-        self.pool.max_points = self.budget - self.processes.max_points - latest
-        return Mixture.divide(self, latest)
 
     def restore(self, dict state):
         classes = state["n_classes"]

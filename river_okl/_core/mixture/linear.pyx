@@ -15,6 +15,10 @@ from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
+cdef enum:
+    LINEARS = 2
+    BLOCKS = LINEARS + 1        # of coefficients
+
 cdef double RATE = 0.03
 cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the model
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
@@ -25,6 +29,15 @@ cdef class LinearModels(Expert):
 
     All coefficients of a feature stand side by side: of every model those of all columns, at last those of the square.
     """
+
+    cdef readonly Scaler scaler
+    # for two classes the scores are of the second; cells of columns beyond them are 0
+    cdef double *coef                   # [feature, BLOCKS, column]
+    cdef double *bias                   # [LINEARS, column]
+    # scratch: the last sample
+    cdef double *score                  # [BLOCKS, column]; once it is learned, the steps of the biases
+    cdef double *squares                # [allocated]
+    cdef Py_ssize_t allocated
 
     def __init__(self, Scaler scaler):
         self.name, self.rows = "linear", LINEARS

@@ -17,7 +17,7 @@ from math import isqrt
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
-from river_okl._core.inputs cimport bounded, inputs_of
+from river_okl._core.inputs cimport INPUTS, bounded, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
@@ -36,6 +36,15 @@ cdef double RESOLVED = 0.01         # w v below which S stays as it is: the step
 
 cdef class Logistic(Expert):
     """Over the first features that a scaler counts."""
+
+    cdef readonly Scaler scaler
+    # for two classes the coefficients are of the second
+    cdef double *coef           # [column, INPUTS]
+    cdef Triangle covariance    # S; the variance of a coefficient that has not learned yet is 0
+    # scratch: the last sample
+    cdef double *inputs         # [INPUTS] x
+    cdef double *h              # [INPUTS] S x
+    cdef double variance        # v = xᵀ S x
 
     def __init__(self, Scaler scaler):
         self.name, self.rows = "logistic", 1

@@ -77,6 +77,4 @@ cdef class Mixture(ScaledPoints):
     cdef int update(self) except -1
     # What there is
     cdef bint referenced(self, Py_ssize_t i) noexcept
-    cdef bint supported(self, Py_ssize_t i) noexcept
     cdef object explained(self, bint at_sample)
-    cdef int divide(self, Py_ssize_t latest) except -1

@@ -65,10 +65,7 @@ cdef double newcomer = NEWCOMER
 cdef int64_t LONGEST = 2000
 cdef double DISCOUNT = 0.99             # of log-weights
 
-cdef enum:
-    N_EARLY = 10
-
-cdef int64_t[N_EARLY] EARLY = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
+EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)  # samples after which bandwidths are updated
 
 
 cdef class Mixture(ScaledPoints):
@@ -419,10 +416,7 @@ cdef class Mixture(ScaledPoints):
         cdef Py_ssize_t i, to, of
         self.processes.fill_grams(self.processes.before)
         if self.seen < self.early:
-            self.next_update = self.early
-            for i in range(N_EARLY - 1, -1, -1):
-                if EARLY[i] > self.seen:
-                    self.next_update = min(self.next_update, EARLY[i])
+            self.next_update = min([n for n in EARLY + (self.early,) if n > self.seen])
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
             self.updates += 1
@@ -449,21 +443,13 @@ cdef class Mixture(ScaledPoints):
                 return True
         return False
 
-    cdef bint supported(self, Py_ssize_t i) noexcept:
-        """Whether point i has coefficients: the latest samples have none of their own."""
-        for expert in self.holders:
-            if expert is not self.neighbours and (<Expert> expert).references(i):
-                return True
-        return False
-
     def __len__(self):
         return len(self.supports)
 
     @property
     def supports(self):
-        """The positions of the points that have coefficients: those of dictionary and pool."""
-        cdef Py_ssize_t i
-        return [i for i in range(self.points.n) if self.supported(i)]
+        """The positions of the points that have coefficients: those of dictionary and pool, not the latest samples."""
+        return sorted({i for each in self.holders if each is not self.neighbours for i in each.positions})
 
     @property
     def budget(self):
@@ -547,11 +533,7 @@ cdef class Mixture(ScaledPoints):
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i
-        latest = state["neighbours"]["max_points"]
-        if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.max_points:
-            raise ValueError(f"a mixture with {latest!r} latest samples")
         ScaledPoints.restore(self, state)
-        self.divide(latest)
         Table.restore(self, state)
         for i in range(self.points.n):
             if not self.referenced(i):
@@ -562,10 +544,6 @@ cdef class Mixture(ScaledPoints):
     cpdef int restored(self) except -1:
         self.update_weights()
         return 0
-
-    cdef int divide(self, Py_ssize_t latest) except -1:
-        """Reserve ``latest`` of the points outside the dictionary for the latest samples."""
-        return self.neighbours.keep(latest)
 
     def permuted(self, list order):
         """A mixture like this one, without pending predictions, in which class c is what class order[c] was."""

@@ -26,7 +26,6 @@ cdef class Neighbours(Expert):
     cdef Py_ssize_t found
 
     cdef int widen(self, Py_ssize_t more) except -1
-    cdef int keep(self, Py_ssize_t max_points) except -1
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept
     cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept

@@ -56,15 +56,8 @@ cdef class Neighbours(Expert):
         )
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
-        self.keep(max_points)
-
-    cdef int keep(self, Py_ssize_t max_points) except -1:
-        """Forget the latest samples; from now on there are at most n."""
-        cdef Py_ssize_t i
         self.max_points, self.latest = max_points, Ring(max_points, sizeof(int32_t))
-        for i in range(self.per_point.room):
-            self.place[i] = -1
-        return self.latest.reserve(max_points)
+        self.latest.reserve(max_points)
 
     cdef int widen(self, Py_ssize_t more) except -1:
         """Keep n more of the latest samples; those that there are stay, in their order."""
@@ -246,7 +239,7 @@ cdef class Neighbours(Expert):
         assert all([(<int32_t *> self.latest.records)[self.place[i]] == i for i in self.positions])
 
     def state(self):
-        return Expert.state(self) | {"max_points": self.max_points, "latest": np.array(self.positions, dtype=np.int32)}
+        return Expert.state(self) | {"latest": np.array(self.positions, dtype=np.int32)}
 
     def restore(self, dict state):
         Expert.restore(self, state)
@@ -273,7 +266,6 @@ cdef class Neighbours(Expert):
             ratio, shift = merging.units(each) if self.n_classes == 1 else (1.0, 0.0)
             targets[each.rows] = ratio * each.state[self.name]["targets"] + shift
         return Expert.merged(self, merging) | {
-            "max_points": self.max_points,
             "latest": np.array([position[row] for row in chosen], dtype=np.int32),
             "targets": targets[merging.rows],
         }

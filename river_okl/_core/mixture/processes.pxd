@@ -23,11 +23,11 @@ cdef class Processes(Expert):
     cdef list kernels                   # [KERNELS]
     cdef list bases                     # [KERNELS]
     cdef list posteriors                # [PROCESSES], those of a kernel side by side
-    cdef double scale[KERNELS]          # m
-    cdef int metric[KERNELS]
-    cdef double inverse_temperature[PROCESSES]  # κ of softmax(κ m) if there are more than two classes
-    cdef double curvature[PROCESSES]
-    cdef double residual[PROCESSES]     # running squared residual over its predicted variance
+    cdef double *scale                  # [KERNELS] m
+    cdef int32_t *metric                # [KERNELS]
+    cdef double *inverse_temperature    # [PROCESSES] κ of softmax(κ m) if there are more than two classes
+    cdef double *curvature              # [PROCESSES]
+    cdef double *residual               # [PROCESSES] running squared residual over its predicted variance
 
     cdef readonly Py_ssize_t max_points  # points in the dictionary
     cdef readonly Py_ssize_t n

@@ -66,14 +66,20 @@ cdef class Processes(Expert):
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel, self.least_kept = JITTER_NOVELTY_KEPT[task]
         self.bases = [Basis(min(max_points + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
+        self.declare(<size_t> &self.scale, "scales", (KERNELS,), low=LEAST_SCALE, high=LARGEST_SCALE)
+        self.declare(<size_t> &self.metric, "metrics", (KERNELS,), dtype="i4", low=0, high=METRICS - 1)
+        for name, address, default in (
+            ("inverse_temperatures", <size_t> &self.inverse_temperature, 6.0),
+            ("curvatures", <size_t> &self.curvature, 1.0),
+            ("residuals", <size_t> &self.residual, 1.0),
+        ):
+            self.declare(address, name, (PROCESSES,), default=default, low=1e-4)
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
             self.k[i] = self.doubles(NULL, 0, room)
         for i in range(METRICS):
             self.squares[i] = self.doubles(NULL, 0, room)
             self.dots[i] = self.doubles(NULL, 0, room)
-        for i in range(PROCESSES):
-            self.inverse_temperature[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
         self.per_point = self.points.axis()
         self.derive(<size_t> &self.member, (self.per_point,), dtype="i4", default=-1)
         self.position = <int32_t *> self.resize(NULL, 0, room, 4)
@@ -541,30 +547,19 @@ cdef class Processes(Expert):
                 assert residual < 1e-5, "K⁻¹ is the inverse of K"
 
     def state(self):
-        cdef Py_ssize_t i, e
-        means = [(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]
-        return {
+        return Expert.state(self) | {
             "points": np.array(self.positions, dtype=np.int32),
-            "kernels": np.array([[self.scale[i], self.metric[i], *means[i]] for i in range(KERNELS)]),
-            "fits": np.array(
-                [[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]
-            ),
+            "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]),
             "bases": [basis.state() for basis in self.bases],
             "posteriors": [posterior.state() for posterior in self.posteriors],
         }
 
     def restore(self, dict state):
-        cdef Py_ssize_t i, e, n
-        positions, kernels, fits = state["points"], state["kernels"], state["fits"]
+        cdef Py_ssize_t i, n
+        positions, means = state["points"], state["means"]
         check_positions(positions, self.points.n, self.max_points)
         n = positions.size
-        checked_numbers("the kernels of a mixture", kernels, (KERNELS, 4), 0.0, LARGEST_SUM)
-        scale, metric = kernels[:, 0], kernels[:, 1]
-        if not (
-            (scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()
-        ):
-            raise ValueError("the kernels of a mixture are out of range")
-        checked_numbers("the fits of the processes", fits, (PROCESSES, 3), 1e-4)
+        checked_numbers("the bandwidths of the processes", means, (KERNELS, 2), 0.0, LARGEST_SUM)
         if len(state["bases"]) != KERNELS or len(state["posteriors"]) != PROCESSES:
             raise ValueError("the processes of a mixture do not match")
         if (
@@ -574,17 +569,13 @@ cdef class Processes(Expert):
             raise ValueError("the posteriors of a mixture do not match its dictionary and its classes")
         self.reserve_points()
         self.reserve_dictionary(n)
-        for i in range(self.points.n):
-            self.member[i] = -1
+        Expert.restore(self, state)
         self.n = n
         for i in range(n):
             self.position[i] = positions[i]
             self.member[self.position[i]] = <int32_t> i
         for i in range(KERNELS):
-            self.scale[i], self.metric[i] = scale[i], <int> metric[i]
-            (<CompiledKernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
-        for e in range(PROCESSES):
-            self.inverse_temperature[e], self.curvature[e], self.residual[e] = fits[e]
+            (<CompiledKernel> self.kernels[i]).tune(means[i, 0], means[i, 1])
         for part, saved in zip((*self.bases, *self.posteriors), (*state["bases"], *state["posteriors"])):
             part.restore(saved)
 

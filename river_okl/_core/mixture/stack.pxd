@@ -17,7 +17,7 @@ cdef class Stack(Expert):
     cdef double *off                # [room]
 
     cdef void restart(self, Py_ssize_t n) noexcept
-    cdef void ask_two(self, double *p, const double *weight) noexcept
-    cdef void ask_many(self, double *p, const double *weight) noexcept
+    cdef void ask_two(self, double *p) noexcept
+    cdef void ask_many(self, double *p) noexcept
     cdef void learn_two(self, Py_ssize_t c, double counts, double own) noexcept
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept

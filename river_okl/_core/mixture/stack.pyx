@@ -66,9 +66,9 @@ cdef class Stack(Expert):
         """The probabilities of every class follow those of the other experts."""
         p -= self.first * self.per_class.n
         if self.per_class.n == 2:
-            self.ask_two(p, self.weight)
+            self.ask_two(p)
         else:
-            self.ask_many(p, self.weight)
+            self.ask_many(p)
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
@@ -82,7 +82,7 @@ cdef class Stack(Expert):
             self.covariance[i * self.room + i] += 1e-5  # so that learning never stops
         return False
 
-    cdef void ask_two(self, double *p, const double *weight) noexcept:
+    cdef void ask_two(self, double *p) noexcept:
         cdef double clipped, total = 0.0
         cdef Py_ssize_t i, n = self.n, e = n - 1
         for i in range(e):
@@ -91,7 +91,7 @@ cdef class Stack(Expert):
         self.log_odds[e] = 1.0
         linalg.symmetric_times(self.covariance, self.room, self.n, 1.0, self.log_odds, 0.0, self.h)
         for i in range(self.n):
-            total += (self.coefficients[i] + (weight[i] if i < e else 0.0)) * self.log_odds[i]
+            total += (self.coefficients[i] + (self.weight[i] if i < e else 0.0)) * self.log_odds[i]
         total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(self.h, self.log_odds, self.n)))
         p[2 * e + 1] = sigmoid(total)
         p[2 * e] = 1.0 - p[2 * e + 1]
@@ -105,14 +105,14 @@ cdef class Stack(Expert):
             self.coefficients[i] += self.h[i] * gain * (c - own) * counts / curvature
         linalg.rank_one(self.covariance, self.room, self.n, -gain, self.h)
 
-    cdef void ask_many(self, double *p, const double *weight) noexcept:
+    cdef void ask_many(self, double *p) noexcept:
         cdef Py_ssize_t i, o, m = self.n, n = self.per_class.n
         cdef double *own = p + m * n
         cdef double *of_class = self.log_chances
         cdef double *together = self.mean
         cdef double total, log_chance, least = LEAST, log_least = LOG_LEAST
         for i in range(m):
-            together[i] = self.coefficients[i] + weight[i]
+            together[i] = self.coefficients[i] + self.weight[i]
         for o in range(n):
             total = 0.0
             for i in range(m):

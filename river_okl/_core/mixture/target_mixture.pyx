@@ -42,7 +42,7 @@ cdef double LARGEST_RATIO = 1e20
 cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of predictions in another unit
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its deviation
 
-cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as of a vote
+cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as in ``weights_of_losses``
 cdef double OUTLYING = 30.0             # running errors: one sample adds no more to a loss
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12

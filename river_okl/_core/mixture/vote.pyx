@@ -9,13 +9,13 @@ The correction is a linear regression of the mixture's residual on how far every
 units of its own running error, so that one that is often far off has little influence.
 """
 
-from libc.math cimport exp, fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 
+from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.processes cimport PROCESSES
 from river_okl._core.mixture.ridge cimport Ridge
 
-cdef double SHARPNESS = 8.0
 cdef double DISCOUNT = 0.99         # of running errors
 cdef double OUTLYING = 30.0         # running errors: one sample adds no more to a loss
 cdef double FARTHEST = 3.0          # running errors, of an input of the correction and of its residual
@@ -99,15 +99,7 @@ cdef class Vote(Expert):
             self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), least_size)
 
     cdef void weigh(self) noexcept:
-        cdef Py_ssize_t i
-        cdef double least = self.loss[0], total = 0.0
-        for i in range(1, self.voters):
-            least = fmin(least, self.loss[i])
-        for i in range(self.voters):
-            self.weight[i] = exp(-SHARPNESS * (self.loss[i] / fmax(least, 1e-300) - 1.0))
-            total += self.weight[i]
-        for i in range(self.voters):
-            self.weight[i] /= total
+        weights_of_losses(self.loss, 1, self.voters, self.weight)
 
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept:
         """The coefficient of each process in the vote's mean, given those in the means of the mixture and the stack."""

@@ -39,6 +39,16 @@ cdef double SMOOTHING = 1.0             # weight of each class, before a leaf's 
 cdef class ClassForest(Forest):
     """Trees of classes, of which there are two at first; parameters are those of ``Trees``."""
 
+    # scratch: the last sample
+    cdef double *joint                      # [n_classes]
+    cdef int32_t *by_counts                 # [n_trees] class of the greatest count, ...
+    cdef int32_t *by_bayes                  # ... naive Bayes's, or -1, ...
+    cdef int32_t *voted                     # ... and the one of the two that counted
+
+    cdef inline float *totals(self, const Block *block) noexcept nogil:
+        # [n_classes] weights
+        return <float *> block + sizeof(Block) // 4
+
     def __init__(self, int n_trees, **options):
         self.numbers, self.bound, self.lead = 1, MAX_LEAVES, 1.0
         Forest.__init__(self, n_trees, 2, **options)

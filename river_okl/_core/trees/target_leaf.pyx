@@ -9,11 +9,12 @@ it has turned out to be better.  Meanwhile the mean is weighted by the running e
     w_t ∝ exp(-SHARPNESS (L_t / min L - 1))
 """
 
-from libc.math cimport exp, fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.trees.forest cimport GROWN, LEAST_BRANCH, Best, Forest, compare
 from river_okl._core.trees.tree cimport Block, Tree
 
@@ -31,7 +32,6 @@ cdef extern from "forest.h":
 cdef int32_t MAX_LEAVES = 500           # of a tree
 cdef double TAU = 0.2                   # Mv (seeds 42, 7), MAE: .05 1.29, 1.45; .1 1.20, 1.38; .2 1.10, 1.17
 cdef float SHRINKING = 2.0              # weight of the parent's prediction in a leaf's mean
-cdef double SHARPNESS = 8.0             # of the weights of the trees, as of a vote
 cdef int64_t INHERITED = 20             # samples for which the error counts that a tree takes over
 cdef double BETTER = 0.95               # ratio of errors that shows that a tree is better than one
 cdef double LARGEST_TARGET = 1e9
@@ -148,16 +148,8 @@ cdef class TargetForest(Forest):
             tree.counts[0], tree.counts[1] = SHRINKING, <float> (total / weight)
 
     cdef void weigh(self) noexcept nogil:
-        """The weights of the trees."""
-        cdef int t
-        cdef double least = self.trees[0].fast, total = 0.0
-        for t in range(1, self.n_trees):
-            least = fmin(least, self.trees[t].fast)
-        for t in range(self.n_trees):
-            self.trees[t].weight = exp(-SHARPNESS * (self.trees[t].fast / fmax(least, 1e-300) - 1.0))
-            total += self.trees[t].weight
-        for t in range(self.n_trees):
-            self.trees[t].weight /= total
+        """The weights of the trees, which are as far apart as their errors."""
+        weights_of_losses(&self.trees[0].fast, sizeof(Tree) // sizeof(double), self.n_trees, &self.trees[0].weight)
 
     # Units ------------------------------------------------------------------------------------------------------------
 
