@@ -14,12 +14,20 @@ from river import base
 import river_okl
 from river_okl import PerClass
 from river_okl._core.mixture.pending import without_predictions
+from river_okl.model import CompiledModel
 from tests import streams
 
 CLASSES = {
     name: cls
     for name in river_okl.__all__
     if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Classifier | base.Regressor)
+}
+
+# Detectors and transformers.
+UNSUPERVISED = {
+    name: cls
+    for name in river_okl.__all__
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, CompiledModel) and name not in CLASSES
 }
 
 # Five very different classes: halving and many labels, a regressor, no support vectors, averaging, hints.
@@ -50,6 +58,11 @@ def task(cls):
 
 def parameters(cls):
     return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+
+
+def takes_words(cls):
+    """Whether samples may have strings and gaps."""
+    return cls is river_okl.OKLDetector or getattr(cls, "_takes_words", False)
 
 
 def bounded(cls):
@@ -119,9 +132,18 @@ def knowledge(model):
     return snapshot(model)
 
 
+def target(model, y):
+    """The arguments of ``learn_one`` and ``learn_many`` between the features and the weight."""
+    return () if type(model).__name__ in UNSUPERVISED else (y,)
+
+
 def decision(model, x):
-    """The score of a classifier, the prediction of a regressor."""
-    return model.predict_one(x) if isinstance(model, base.Regressor) else model.decision_function_one(x)
+    """The score of a classifier or detector, the prediction of a regressor, the output of a transformer."""
+    if isinstance(model, base.Regressor):
+        return model.predict_one(x)
+    if isinstance(model, base.Classifier):
+        return model.decision_function_one(x)
+    return model.score_one(x) if isinstance(model, base.AnomalyDetector) else model.transform_one(x)
 
 
 def of_trees(model):
