@@ -36,40 +36,6 @@ class Scripted:
         return self.values.pop(0)
 
 
-# ------------------------------------------------------------------------------- all twins
-
-
-# ---------------------------------------------------------------------------------- losses
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        ref.Hinge(),
-        ref.Log(),
-        ref.Squared(),
-        ref.Absolute(),
-        ref.EpsilonInsensitive(0.2),
-        ref.Huber(0.5),
-        ref.Quantile(0.8),
-    ],
-)
-@pytest.mark.parametrize("y", [-1.0, 1.0])
-def test_derivative_is_the_slope(loss, y):
-    for p in np.linspace(-3.03, 3.03, 61):  # no kink among these points
-        slope = (loss(y, p + 1e-6) - loss(y, p - 1e-6)) / 2e-6
-        assert loss.derivative(y, p) == pytest.approx(slope, abs=1e-6)
-
-
-def test_derivative_at_the_kinks():
-    assert ref.Hinge().derivative(1.0, 1.0) == 0
-    assert ref.Absolute().derivative(0.5, 0.5) == 0
-    assert ref.EpsilonInsensitive(0.25).derivative(0.0, 0.25) == 0
-    assert ref.Quantile(0.3).derivative(1.0, 1.0) == -0.3
-    assert ref.Log().derivative(1.0, -1000.0) == -1
-    assert ref.Log().derivative(1.0, 1000.0) == 0
-
-
 # ---------------------------------------------------------------------------- small tools
 
 
