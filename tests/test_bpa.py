@@ -1,4 +1,4 @@
-"""BPA: its choice and step against a general solver, cached neighbours, PA-I as a limit."""
+"""BPA: its choice and step against a general solver, cached neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from river_okl import BPAClassifier, BPARegressor, KernelPAClassifier, KernelPARegressor, kernels
+from river_okl import BPAClassifier, BPARegressor, kernels
 from tests import streams
 from tests.discovery import decision, task
 
@@ -107,16 +107,6 @@ def test_the_step_minimises_the_objective(cls, maintenance, kernel, function):
         if compared == 8:
             break
     assert compared >= 5
-
-
-@pytest.mark.parametrize(("cls", "pa"), [(BPAClassifier, KernelPAClassifier), (BPARegressor, KernelPARegressor)])
-@MAINTENANCE
-def test_below_the_budget_it_is_pa_i(cls, pa, maintenance):
-    bpa, unbounded = cls(budget=150, C=0.3, maintenance=maintenance), pa(C=0.3)
-    for x, y in streams.dense(task(cls), n=150):
-        assert decision(bpa, x) == decision(unbounded, x)
-        bpa.learn_one(x, y)
-        unbounded.learn_one(x, y)
 
 
 @pytest.mark.parametrize("kernel", [None, kernels.RBF(0.5), kernels.Polynomial(2, gamma=0.4)], ids=str)

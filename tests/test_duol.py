@@ -18,7 +18,6 @@ from river_okl.algorithms.support import RIDGE, box_quadratic, solve_without
 from tests import streams
 
 STRATEGIES = ["removal", "projection", "approximate", "nearest"]
-each_strategy = pytest.mark.parametrize("maintenance", STRATEGIES)
 numbers = st.floats(1e-6, 5)
 
 
@@ -164,15 +163,6 @@ def test_a_coefficient_of_zero_keeps_its_label():
     model.learn_one({"a": 0.0}, 1)  # f(0) = 0.88: in conflict with the negative point at 0, which has a loss
     assert model._f.coefficients[0] < 0.0
     assert model._f.coefficients[1] == 1.0
-
-
-@each_strategy
-def test_below_the_budget_bduol_is_duol(maintenance):
-    bduol, duol = BDUOLClassifier(budget=200, maintenance=maintenance), DUOLClassifier()
-    for x, y in streams.dense("classification"):
-        assert bduol.decision_function_one(x) == pytest.approx(duol.decision_function_one(x), rel=1e-12, abs=1e-15)
-        bduol.learn_one(x, y)
-        duol.learn_one(x, y)
 
 
 def test_nothing_is_learned_if_eviction_removes_the_loss():

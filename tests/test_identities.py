@@ -30,6 +30,7 @@ IDENTITIES = [
     identity("ProjectronClassifier", "KernelPerceptronClassifier", {"tolerance": 0.0}, {}),
     identity("RBPClassifier", "KernelPerceptronClassifier", {"budget": ALL, "seed": 1}, {}),
     identity("ForgetronClassifier", "KernelPerceptronClassifier", {"budget": ALL}, {}),
+    identity("BudgetPerceptronClassifier", "KernelPerceptronClassifier", {"budget": ALL}, {}),
     identity("AVPClassifier", "KernelPerceptronClassifier", {"epsilon": 1.0 - 1e-12}, {}),
     identity(
         "AhpatronClassifier",
@@ -38,11 +39,17 @@ IDENTITIES = [
         {"radius": 3.0, "learning_rate": 0.4, "epsilon": 0.5},
     ),
     identity("DUOLClassifier", "KernelPAClassifier", {"rho": 1e3, "C": 0.5}, {"C": 0.5}),
-    identity("BDUOLClassifier", "DUOLClassifier", {"budget": ALL, "C": 2.0}, {"C": 2.0}),
+    *(
+        identity("BDUOLClassifier", "DUOLClassifier", {"budget": ALL, "C": 2.0, "maintenance": maintenance}, {"C": 2.0})
+        for maintenance in ("removal", "projection", "approximate", "nearest")
+    ),
 ]
 for task in ("Classifier", "Regressor"):
     IDENTITIES += [
-        identity(f"BPA{task}", f"KernelPA{task}", {"budget": ALL, "C": 0.4}, {"C": 0.4}),
+        *(
+            identity(f"BPA{task}", f"KernelPA{task}", {"budget": ALL, "C": 0.4, "maintenance": maintenance}, {"C": 0.4})
+            for maintenance in ("simple", "nearest", "projection")
+        ),
         identity(f"BPA{task}", f"BPA{task}", {"budget": 1, "maintenance": "nearest"}, {"budget": 1}),
         identity(f"BPA{task}", f"BPA{task}", {"budget": 1, "maintenance": "projection"}, {"budget": 1}),
         identity(
