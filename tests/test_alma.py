@@ -1,4 +1,4 @@
-"""ALMA₂ with kernels against a reference implementation and river's linear class."""
+"""ALMA₂ with kernels against river's linear class, and its bound."""
 
 from __future__ import annotations
 
@@ -9,46 +9,7 @@ import pytest
 from river import linear_model
 
 from river_okl import ALMAClassifier, kernels
-from tests import reference, streams
-
-
-class Twin(reference.Twin):
-    """Gentile 2001 for p = 2."""
-
-    def __init__(self, kernel, alpha, B, C):
-        super().__init__(kernel)
-        self.a, self.B, self.C = alpha, B, C
-        self.k = 1
-
-    def learn(self, x, y):
-        self.t += 1
-        length = math.sqrt(self.kernel(x, x))
-        if length > 0 and y * self.f(x) / length <= (1 - self.a) * self.B / math.sqrt(self.k):
-            self.add(x, self.C / math.sqrt(self.k) * y / length, y)
-            self.project_on_ball(1.0)
-            self.k += 1
-
-
-@pytest.mark.parametrize("stream", ["dense", "sparse", "emerging", "unit"])
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (kernels.RBF(0.5), reference.rbf(0.5)),
-        (kernels.Polynomial(2), reference.polynomial(2)),
-        (kernels.Linear(), reference.linear()),
-    ],
-)
-@pytest.mark.parametrize("options", [{}, {"alpha": 0.5, "B": 2.0, "C": 0.7}])
-def test_it_matches_the_reference(stream, ours, theirs, options):
-    model = ALMAClassifier(ours, **options)
-    alpha = options.get("alpha", 0.9)
-    twin = Twin(theirs, alpha, options.get("B", 1.0 / alpha), options.get("C", math.sqrt(2.0)))
-    for x, y in streams.KINDS[stream]("classification", n=120):
-        assert model.decision_function_one(x) == pytest.approx(twin.decision(x), rel=1e-9, abs=1e-9)
-        model.learn_one(x, y)
-        twin.learn(x, y)
-        assert model.norm <= 1.0 + 1e-9
-        assert model.n_support_vectors == len(twin.support)
+from tests import streams
 
 
 def test_with_a_linear_kernel_it_equals_rivers():

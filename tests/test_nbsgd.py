@@ -192,6 +192,3 @@ def test_maintenance_becomes_rare():
         model.learn_one({"x": 10.0 * i}, True)
     # the variance is Σ (β/t)(1 - β/t) < 81: 4 standard deviations are 36
     assert model.n_support_vectors == pytest.approx(20 + 239, abs=36)
-
-
-# Ill-conditioned ----------------------------------------------------------------------------------

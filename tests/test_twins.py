@@ -16,8 +16,6 @@ from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 
 WITHOUT_TWIN = {
-    "ALMAClassifier": "its reference is in test_alma.py",
-    "BudgetPerceptronClassifier": "its reference is in test_budget_perceptron.py",
     "OKLClassifier": "its reference is in reference/okl.py, compared in test_okl_twin.py",
     "OKLRegressor": "its reference is in reference/okl.py, compared in test_okl_twin.py",
     "SOGPClassifier": "the reference for both tasks is compared in test_sogp.py",
@@ -72,6 +70,8 @@ REGRESSION_LOSSES = [
 CONFIGURATIONS = {
     "KernelPerceptron": [{}],
     "RBP": [{"budget": 15, "seed": 3}, {"budget": 1, "seed": 4}],
+    "BudgetPerceptron": [{"budget": 12}, {"budget": 12, "tolerance": 0.7}, {"budget": 1}],
+    "ALMA": [{}, {"alpha": 0.5, "B": 2.0, "C": 0.7}],
     "Forgetron": [{"budget": 15}, {"budget": 1}, {"budget": 40}],
     "Projectron": [{"tolerance": 0.3}, {"tolerance": 0.0}, {"tolerance": 0.1, "budget": 12}],
     "ProjectronPlusPlus": [{"tolerance": 0.3}, {"tolerance": 0.0}, {"tolerance": 0.2, "budget": 12}],

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 
 from tests.reference.expansion import Twin
-from tests.reference.tools import step_size
+from tests.reference.tools import largest, step_size
 
 
 class KernelPerceptronClassifier(Twin):
@@ -33,6 +33,44 @@ class RBPClassifier(Twin):
             if len(self.support) == self.budget:
                 self.remove(int(self.rng.random() * len(self.support)))
             self.add(x, y, y)
+
+
+class BudgetPerceptronClassifier(Twin):
+    """Crammer, Kandola & Singer 2003, with a cache of fixed size."""
+
+    def __init__(self, kernel, *, budget=100, tolerance=0.0):
+        super().__init__(kernel)
+        self.budget, self.tolerance = budget, tolerance
+
+    def learn(self, x, y):
+        self.t += 1
+        if y * self.f(x) > self.tolerance:
+            return
+        if len(self.support) == self.budget:
+
+            def margin_without(i):
+                z, v = self.support[i], self.label[i]
+                return v * (self.f(z) - self.alpha[i] * self.kernel(z, z))
+
+            self.remove(largest([margin_without(i) for i in range(self.budget)], self.birth))
+        self.add(x, y, y)
+
+
+class ALMAClassifier(Twin):
+    """Gentile 2001 for p = 2."""
+
+    def __init__(self, kernel, *, alpha=0.9, B=None, C=2.0**0.5):
+        super().__init__(kernel)
+        self.share, self.B, self.C = alpha, 1.0 / alpha if B is None else B, C
+        self.k = 1
+
+    def learn(self, x, y):
+        self.t += 1
+        length = math.sqrt(self.kernel(x, x))
+        if length > 0 and y * self.f(x) / length <= (1 - self.share) * self.B / math.sqrt(self.k):
+            self.add(x, self.C / math.sqrt(self.k) * y / length, y)
+            self.project_on_ball(1.0)
+            self.k += 1
 
 
 def forgetron_shrinkage(delta, mu, Q, M):
