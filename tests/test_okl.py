@@ -601,18 +601,6 @@ def test_heavier_samples_move_predictions_more():
     assert one + 0.2 < ten and ten + 0.1 < hundred < 1.0, (one, ten, hundred)
 
 
-@pytest.mark.parametrize("w", [1e-300, 1e-160, 1e10])
-def test_an_extreme_weight_leaves_the_model_finite(w):
-    classifier, regressor = river_okl.OKLClassifier(budget=20), river_okl.OKLRegressor(budget=10)
-    for t, (x, y) in enumerate(streams.dense(streams.REGRESSION, 120)):
-        weight = w if t % 40 == 10 else 1.0
-        classifier.learn_one(x, y > 0.0, w=weight)
-        regressor.learn_one(x, y, w=weight)
-        assert math.isfinite(regressor.predict_one(x)) and math.isfinite(classifier.predict_proba_one(x)[True])
-    classifier._f._check()
-    regressor._f._check()
-
-
 # Invalid states -----------------------------------------------------------------------------------------------------
 
 
