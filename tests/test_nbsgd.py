@@ -18,13 +18,9 @@ from river_okl import (
 )
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import merge, project_on_others
-from tests import streams
+from tests import reference, streams
 
-RBF = kernels.RBF(gamma=0.5)
-
-
-def kappa(x, z, gamma=0.5):
-    return math.exp(-gamma * sum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in {**x, **z}))
+RBF, kappa = kernels.RBF(gamma=0.5), reference.rbf(0.5)
 
 
 # Averages -----------------------------------------------------------------------------------------
