@@ -274,34 +274,18 @@ def test_predictions_change_nothing(cls, options, kind):
 
 
 @each_variant
-def test_a_sample_may_change_between_predicting_and_learning(cls, options):
-    """The memo compares values, not dicts."""
-    stream = streams.dense(task(cls), n=60)
-    model, other = small(cls, **options), small(cls, **options)
-    for x, y in stream:
-        changing = dict.fromkeys(x, 0.0)
+def test_a_sample_may_change_between_calls(cls, options):
+    """The memo compares values, not dicts, and nothing keeps the caller's dict."""
+    model, other, changing = small(cls, **options), small(cls, **options), {}
+    for x, y in streams.dense(task(cls), n=60):
+        changing.clear()
+        changing.update(dict.fromkeys(x, 0.0))
         decision(model, changing)
         changing.update(x)
-        model.learn_one(changing, *target(model, y))
-        other.learn_one(x, *target(model, y))
+        learn(model, [(changing, y)])
+        learn(other, [(x, y)])
+    changing.clear()
     assert knowledge(model) == knowledge(other)
-
-
-@each_class
-def test_x_is_not_stored(cls):
-    """Later changes to the caller's dict do not affect the model."""
-    stream = streams.dense(task(cls), n=60)
-    model, other = small(cls), small(cls)
-    x = {}
-    for features, y in stream:
-        x.clear()
-        x.update(features)
-        model.learn_one(x, *target(model, y))
-        other.learn_one(features, *target(model, y))
-    x.clear()
-    assert snapshot(model) == snapshot(other)
-    probe = stream[7][0]
-    assert decision(model, probe) == decision(other, probe)
 
 
 # Labels -----------------------------------------------------------------------------------------------------------
@@ -493,15 +477,16 @@ def test_features_may_be_numbers_of_any_type(cls):
 
 
 @each_class
-def test_weights_may_be_numbers_of_any_type(cls):
+def test_weights_may_be_numbers_of_any_type_and_default_to_1(cls):
     from decimal import Decimal
     from fractions import Fraction
 
     types = [Decimal, np.float32, Fraction, np.float64, int, np.int64]
     model, plain = small(cls), small(cls)
-    for i, (x, y) in enumerate(streams.dense(task(cls), n=36)):
-        model.learn_one(x, *target(model, y), w=types[i % 6](2))
-        plain.learn_one(x, *target(model, y), w=2.0)
+    for i, (x, y) in enumerate(streams.dense(task(cls), n=60)):
+        w = 1 + i // 6 % 2
+        model.learn_one(x, *target(model, y), w=types[i % 6](w))
+        plain.learn_one(x, *target(plain, y), *([2.0] if w == 2 else []))
     assert snapshot(model) == snapshot(plain)
 
 
@@ -524,15 +509,6 @@ def test_a_sample_of_weight_0_adds_nothing(cls, options):
         assert not ratio or 0.0 < min(ratio) <= max(ratio) <= 1.0
         assert not ratio or max(ratio) - min(ratio) <= 1e-12
         before = after
-
-
-@each_class
-def test_weight_1_is_the_default(cls):
-    stream = streams.dense(task(cls), n=60)
-    weighted = small(cls)
-    for x, y in stream:
-        weighted.learn_one(x, *target(weighted, y), 1)
-    assert snapshot(weighted) == snapshot(learn(small(cls), stream))
 
 
 OTHER_WEIGHTS = (
@@ -646,17 +622,8 @@ def test_a_bad_frame_changes_nothing(cls):
     if not cls._takes_words:
         with pytest.raises(TypeError, match="'x1' is 'a'"):
             model.learn_many(X.assign(x1=["a", "b"]), good)
-    assert snapshot(model) == before
-
-
-@each_supervised
-def test_empty_frames(cls):
-    pandas = pytest.importorskip("pandas")
-    model = learned(cls)
-    before = snapshot(model)
-    X = pandas.DataFrame({"x0": [], "x1": []}, dtype=float)
-    assert len(model.predict_many(X)) == 0
-    model.learn_many(X, pandas.Series([], dtype=float))
+    assert len(model.predict_many(X[:0])) == 0  # nor does an empty one
+    model.learn_many(X[:0], good[:0])
     assert snapshot(model) == before
 
 
@@ -729,12 +696,13 @@ def test_invalid_parameters_are_rejected(cls):
             assert name in str(error.value), f"{name}={value!r}: {error.value}"
 
 
-@pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "loss" in parameters(cls)])
+@pytest.mark.parametrize(
+    "cls", [cls for cls in CLASSES.values() if "loss" in parameters(cls) and issubclass(cls, base.Regressor)]
+)
 def test_a_regressor_rejects_a_binary_loss(cls):
     """The converse is meaningful: squared error on labels -1 and +1."""
-    if issubclass(cls, base.Regressor):
-        with pytest.raises(TypeError, match="loss"):
-            cls(loss=optim.losses.Hinge())
+    with pytest.raises(TypeError, match="loss"):
+        cls(loss=optim.losses.Hinge())
 
 
 def accepts(cls, options):
@@ -979,18 +947,26 @@ def test_any_parameter_that_is_accepted_works(cls, options):
     assert accepted or not any(isinstance(default, float) for default in parameters(cls).values())
 
 
+LARGEST = {"ALMAClassifier": 1.0 + 1e-9, "BPAClassifier": 10.0, "BPARegressor": 10.0}  # of f and of its norm
+LARGEST_COEFFICIENT = {"BDUOLClassifier": 1.0 + 1e-12, "DUOLClassifier": 1.0 + 1e-12, "BPAClassifier": 1e4}
+
+
 @each_supervised_variant
-@pytest.mark.parametrize("spread", [0.0, 1e-9])
-def test_near_duplicates_are_harmless(cls, options, spread):
-    """Singular and nearly singular Gram matrices, conflicting labels: everything stays bounded."""
+def test_near_duplicates_are_harmless(cls, options):
+    """Two heaps of samples: singular and nearly singular Gram matrices, conflicting labels. All stays bounded."""
     model = small(cls, **{**bounds(cls, options), **options})
+    # the largest first step of the SGD family is 1/l2; a sketch for a budget of 8 errs by hundreds
+    most = LARGEST.get(cls.__name__, 1.0 / getattr(model, "l2", 1.0) + 1000.0)
     rng = random.Random(2)
-    for _ in range(500):
-        x = {"a": 1.0 + spread * rng.random(), "b": -2.0 + spread * rng.choice((0.0, 1e-3, 1e3))}
+    for t in range(1000):
+        heap, spread = rng.choice((0.0, 1.0)), rng.choice((0.0, 1e-12, 1e-9, 1e-6))
+        x = {"a": heap + spread * rng.random(), "b": -2.0 + spread * rng.choice((0.0, 1e-3, 1e3))}
         model.learn_one(x, rng.choice((-1.0, 1.0)))
-        # the largest first step of the SGD family is 1/l2; a sketch for a budget of 8 errs by hundreds
-        assert abs(decision(model, {"a": 1.0, "b": -2.0})) <= 1.0 / getattr(model, "l2", 1.0) + 1000
-    assert all(abs(c) < 1e6 for _, c in model.support_vectors)
+        assert abs(decision(model, x)) <= most
+        assert abs(decision(model, {"a": 1.0, "b": -2.0})) <= most
+        assert cls.__name__ not in LARGEST or model.norm <= most
+        if t % 50 == 49:
+            assert all(abs(c) <= LARGEST_COEFFICIENT.get(cls.__name__, 1e6) for _, c in model.support_vectors)
 
 
 @each_class

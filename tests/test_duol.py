@@ -175,19 +175,3 @@ def test_nothing_is_learned_if_eviction_removes_the_loss():
     assert model.decision_function_one({"a": 0.0}) < 1.0
     model.learn_one({"a": 0.0}, 1)
     assert [(z.get("a", 0.0), c) for z, c in model.support_vectors] == [(0.0, 1.5)]
-
-
-@pytest.mark.parametrize("maintenance", [None, *STRATEGIES])
-def test_near_duplicates_are_harmless(maintenance):
-    """2,000 points in two clusters, with exact copies of both labels."""
-    rng = random.Random(7)
-    if maintenance is None:
-        model = DUOLClassifier(kernels.RBF(0.5))
-    else:
-        model = BDUOLClassifier(kernels.RBF(0.5), budget=10, maintenance=maintenance)
-    for _ in range(2000 if maintenance else 400):
-        spread = rng.choice((0.0, 1e-12, 1e-9, 1e-6))
-        x = {"a": rng.choice((0.0, 1.0)) + spread * rng.random(), "b": spread * rng.random()}
-        model.learn_one(x, rng.choice((-1, 1)))
-        assert abs(model._f.coefficients).max() <= 1.0 + 1e-12
-        assert math.isfinite(model.decision_function_one(x))
