@@ -881,6 +881,16 @@ def test_the_unit_of_the_features_does_not_matter(cls, options):
         scaled.learn_one(bigger, *target(model, y))
 
 
+@each_class
+def test_the_order_of_features_does_not_matter(cls):
+    one, other = small(cls), small(cls)
+    for x, y in streams.emerging(task(cls), n=120):
+        turned = dict(reversed(x.items()))
+        assert decision(one, x) == pytest.approx(decision(other, turned), rel=1e-9, abs=1e-9)
+        learn(one, [(x, y)])
+        learn(other, [(turned, y)])
+
+
 EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-30, 1.0, -1.0, 1e10, -1e25, 1e50, -1e50, 2**64, True, np.float32(1e38)]
 
 

@@ -54,14 +54,6 @@ def test_frequencies_are_standard_normal():
     assert np.abs(off_diagonal).max() < 5.5 / math.sqrt(500)  # of 19,900 pairs
 
 
-def test_the_order_of_features_does_not_matter():
-    one, other = (FOGDClassifier(RBF, seed=1) for _ in range(2))
-    for x, y in streams.emerging("classification"):
-        one.learn_one(x, y)
-        other.learn_one(dict(reversed(x.items())), y)
-        assert one.decision_function_one(x) == pytest.approx(other.decision_function_one(x), abs=1e-12)
-
-
 class Name(str):
     pass
 

@@ -51,17 +51,6 @@ def test_pipelines_of_them_are_saved(tmp_path):
             assert restored.predict_proba_one(x) == model.predict_proba_one(x)
 
 
-@each_class
-def test_the_order_of_features_does_not_matter(cls):
-    one, other = small(cls), small(cls)
-    for x in xs("emerging"):
-        turned = dict(reversed(x.items()))
-        a, b = decision(one, x), decision(other, turned)
-        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
-        one.learn_one(x)
-        other.learn_one(turned)
-
-
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
