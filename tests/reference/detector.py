@@ -10,9 +10,8 @@ import math
 
 import numpy as np
 
+from tests.reference.forest import GAP, scrambled
 from tests.reference.okl import Scaler
-
-GAP = 0x9E3779B97F4A7C15
 
 
 class Window:
@@ -86,10 +85,7 @@ class Detector:
 
     def uniform(self):
         self.random = (self.random + GAP) % 2**64
-        z = self.random
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+        return (scrambled(self.random) >> 11) * 2.0**-53
 
     @staticmethod
     def distance(x, z):

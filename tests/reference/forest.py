@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 F = np.float32
-MASK = 2**64 - 1
+MASK, GAP = 2**64 - 1, 0x9E3779B97F4A7C15  # of splitmix64
 BINS, LANES = 16, 4
 THRESHOLDS = [
     min(2**32 - 1, round(2**32 * sum(math.exp(-6.0) * 6.0**i / math.factorial(i) for i in range(k + 1))))
@@ -76,7 +76,7 @@ class Forest:
             self.begin(tree)
 
     def draw(self):
-        self.random = (self.random + 0x9E3779B97F4A7C15) & MASK
+        self.random = (self.random + GAP) & MASK
         return scrambled(self.random)
 
     # Room -----------------------------------------------------------------------------------------------

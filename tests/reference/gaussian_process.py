@@ -5,73 +5,105 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
+
+
+class Process:
+    """The posterior of f at the dictionary: μ and S."""
+
+    def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
+        self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
+        self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
+        self.inverse_temperature, self.curvature = 6.0, 1.0
+
+    def look(self):
+        self.m = self.kernel.q @ self.mu
+        self.spread()
+
+    def spread(self):
+        """Cov(f(Z), f(x)) and Var f(x)."""
+        lacking = self.prior_variance * self.kernel.ald_residual
+        self.h = self.S @ self.kernel.q
+        self.v = max(lacking + self.kernel.q @ self.h, 1e-3 * lacking)
+
+    def forget(self):
+        """Back to the prior."""
+        self.S = self.forgetting * self.S + (1.0 - self.forgetting) * self.prior_variance * self.kernel.K
+        self.mu, self.m = math.sqrt(self.forgetting) * self.mu, math.sqrt(self.forgetting) * self.m
+        self.spread()
+
+    def learn(self, c, b, joins):
+        if joins:
+            self.S = np.block([[self.S, self.h[:, None]], [self.h[None, :], np.array([[self.v]])]])
+            self.mu = np.vstack([self.mu, self.m])
+            self.h = np.append(self.h, self.v)
+        self.mu = self.mu + np.outer(self.h, c)
+        if joins or b * self.v >= 0.01:
+            self.S = self.S - b * np.outer(self.h, self.h)
+
+    def probit(self, y, w):
+        s = math.sqrt(1.0 + self.v)
+        z = y * self.m[0] / s
+        r = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - special.log_ndtr(z))
+        return self.weighted(np.array([y * r / s]), r * (z + r) / s**2, w)
+
+    def gaussian(self, y, w):
+        return self.weighted((y - self.m) / (self.noise + self.v), 1.0 / (self.noise + self.v), w)
+
+    def weighted(self, c, b, w):
+        factor = w / (1.0 + (w - 1.0) * b * self.v)
+        return factor * c, factor * b
+
+    def take_over(self, other):
+        self.mu, self.S = other.mu.copy(), other.S.copy()
+        self.inverse_temperature, self.curvature = other.inverse_temperature, other.curvature
 
 
 class SOGP:
-    """A sparse online Gaussian process on vectors, with S itself and all inverses recomputed at every step."""
+    """One process on vectors, whose inverses are recomputed at every step."""
 
     JITTER = 1e-3
 
     def __init__(self, kappa, budget, prior_variance, forgetting, noise=None, columns=1):
-        self.kappa, self.budget, self.a, self.lam, self.noise = kappa, budget, prior_variance, forgetting, noise
-        self.Z = []
-        self.mu = np.zeros((0, columns))
-        self.S = np.zeros((0, 0))
+        self.kappa, self.budget, self.noise, self.Z = kappa, budget, noise, []
+        self.process = Process(self, forgetting, prior_variance, noise, columns)
 
     def gram(self):
         K = np.array([[self.kappa(z, v) for v in self.Z] for z in self.Z]).reshape(len(self.Z), len(self.Z))
         return K + self.JITTER * np.diag(np.diag(K))
 
     def look(self, x):
-        """q, γ / κ(x, x), h, m, v"""
-        k = np.array([self.kappa(z, x) for z in self.Z])
-        own = (1.0 + self.JITTER) * self.kappa(x, x)
-        q = np.linalg.solve(self.gram(), k) if self.Z else k
-        gamma = max(own - k @ q, 0.5 * self.JITTER * self.kappa(x, x))
-        h = self.S @ q
-        return q, gamma / own, h, q @ self.mu, self.a * gamma + q @ h
+        """Mean and variance of f(x)."""
+        k, own = np.array([self.kappa(z, x) for z in self.Z]), self.kappa(x, x)
+        self.K = self.gram()
+        self.q = np.linalg.solve(self.K, k) if self.Z else k
+        self.ald_residual = max((1.0 + self.JITTER) * own - k @ self.q, 0.5 * self.JITTER * own)
+        self.novel = self.ald_residual > 1e-3 * (1.0 + self.JITTER) * own
+        self.process.look()
+        return self.process.m, self.process.v
+
+    def is_confident(self, y, m, v):
+        if self.noise is None:
+            return special.ndtr(y * m[0] / math.sqrt(1.0 + v)) >= 0.7
+        if len(m) == 1:
+            return (y[0] - m[0]) ** 2 <= v + self.noise
+        return special.softmax(6.0 * m)[int(np.argmax(y))] >= 0.7
 
     def learn(self, x, y, w=1.0):
         """y is ±1 (probit) without noise, a vector of targets with noise."""
-        q, novelty, h, m, v = self.look(x)
-        full = len(self.Z) >= self.budget
-        if self.noise is None:
-            confident = stats.norm.cdf(y * m[0] / math.sqrt(1.0 + v)) >= 0.7
-        elif len(m) == 1:
-            confident = (y[0] - m[0]) ** 2 <= v + self.noise
-        else:
-            confident = special.softmax(6.0 * m)[int(np.argmax(y))] >= 0.7
-        gamma = novelty * (1.0 + self.JITTER) * self.kappa(x, x)
-        # back to the prior
-        self.S = self.lam * self.S + (1.0 - self.lam) * self.a * self.gram()
-        self.mu = math.sqrt(self.lam) * self.mu
-        h, m = self.S @ q, q @ self.mu
-        v = self.a * gamma + q @ h
-        # the likelihood
-        if self.noise is None:
-            s = math.sqrt(1.0 + v)
-            z = y * m[0] / s
-            r = math.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z))
-            c, b = np.array([y * r / s]), r * (z + r) / s**2
-        else:
-            c, b = (y - m) / (self.noise + v), 1.0 / (self.noise + v)
-        strength = w / (1.0 + (w - 1.0) * b * v)
-        c, b = strength * c, strength * b
-        if novelty <= 1e-3 or (full and confident):
-            self.mu = self.mu + np.outer(h, c)
-            if b * v >= 0.01:
-                self.S = self.S - b * np.outer(h, h)
+        confident, process = self.is_confident(y, *self.look(x)), self.process
+        joins = self.novel and not (len(self.Z) >= self.budget and confident)
+        process.forget()
+        step = process.probit(y, w) if self.noise is None else process.gaussian(y, w)
+        process.learn(*step, joins)
+        if not joins:
             return
-        p = np.append(h, v)
-        self.mu = np.vstack([self.mu, m]) + np.outer(p, c)
-        self.S = np.block([[self.S, h[:, None]], [h[None, :], np.array([[v]])]]) - b * np.outer(p, p)
         self.Z.append(x)
         if len(self.Z) > self.budget:
             Q = np.linalg.inv(self.gram())
-            i = int(np.argmin(((Q @ self.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2))
+            i = int(np.argmin(((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2))
             keep = list(range(len(self.Z)))
             keep[i] = keep[-1]  # the last one takes its position
             keep.pop()
             self.Z = [self.Z[j] for j in keep]
-            self.mu, self.S = self.mu[keep], self.S[np.ix_(keep, keep)]
+            process.mu, process.S = process.mu[keep], process.S[np.ix_(keep, keep)]

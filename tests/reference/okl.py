@@ -17,6 +17,7 @@ from scipy import special
 
 from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
+from tests.reference.gaussian_process import Process
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
@@ -773,57 +774,6 @@ class Trees:
         for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
         self.forest.train(*self.items(x), y, min(w, self.most))
-
-
-class Process:
-    """The posterior of f at the dictionary: μ and S."""
-
-    def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
-        self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
-        self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
-        self.inverse_temperature, self.curvature = 6.0, 1.0
-
-    def look(self):
-        self.m = self.kernel.q @ self.mu
-        self.spread()
-
-    def spread(self):
-        """Cov(f(Z), f(x)) and Var f(x)."""
-        lacking = self.prior_variance * self.kernel.ald_residual
-        self.h = self.S @ self.kernel.q
-        self.v = max(lacking + self.kernel.q @ self.h, 1e-3 * lacking)
-
-    def forget(self):
-        """Back to the prior."""
-        self.S = self.forgetting * self.S + (1.0 - self.forgetting) * self.prior_variance * self.kernel.K
-        self.mu, self.m = math.sqrt(self.forgetting) * self.mu, math.sqrt(self.forgetting) * self.m
-        self.spread()
-
-    def learn(self, c, b, joins):
-        if joins:
-            self.S = np.block([[self.S, self.h[:, None]], [self.h[None, :], np.array([[self.v]])]])
-            self.mu = np.vstack([self.mu, self.m])
-            self.h = np.append(self.h, self.v)
-        self.mu = self.mu + np.outer(self.h, c)
-        if joins or b * self.v >= 0.01:
-            self.S = self.S - b * np.outer(self.h, self.h)
-
-    def probit(self, y, w):
-        s = math.sqrt(1.0 + self.v)
-        z = y * self.m[0] / s
-        r = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - special.log_ndtr(z))
-        return self.weighted(np.array([y * r / s]), r * (z + r) / s**2, w)
-
-    def gaussian(self, y, w):
-        return self.weighted((y - self.m) / (self.noise + self.v), 1.0 / (self.noise + self.v), w)
-
-    def weighted(self, c, b, w):
-        factor = w / (1.0 + (w - 1.0) * b * self.v)
-        return factor * c, factor * b
-
-    def take_over(self, other):
-        self.mu, self.S = other.mu.copy(), other.S.copy()
-        self.inverse_temperature, self.curvature = other.inverse_temperature, other.curvature
 
 
 class OKL:
