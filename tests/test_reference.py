@@ -1,4 +1,4 @@
-"""Tests of the reference implementations themselves, without river_okl."""
+"""Tests of the tools of the reference implementations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 
 from tests import reference as ref
+from tests.test_identities import Scripted
 
 RBF = ref.rbf(0.5)
 
@@ -24,16 +25,6 @@ def stream(kind="classification", n=60, seed=1):
             yield x, 1.0 if target + 0.3 * rng.gauss(0, 1) > 0 else -1.0
         else:
             yield x, target + 0.1 * rng.gauss(0, 1)
-
-
-class Scripted:
-    """A random generator with given numbers."""
-
-    def __init__(self, *values):
-        self.values = list(values)
-
-    def random(self):
-        return self.values.pop(0)
 
 
 # ---------------------------------------------------------------------------- small tools
