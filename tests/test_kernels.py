@@ -57,6 +57,8 @@ def test_models_clone_with_their_kernel(kernel):
 
 
 def test_repr():
+    model = river_okl.OLRDClassifier(0.8 * kernels.RBF() + kernels.Linear())
+    assert "0.8 * RBF(gamma=None) + Linear(gamma=1.0)" in repr(model)
     assert str(kernels.Polynomial(2)) == "Polynomial(degree=2, gamma=1.0, coef0=1.0)"
     assert str(2 * kernels.RBF(0.5) + kernels.Linear()) == "2 * RBF(gamma=0.5) + Linear(gamma=1.0)"
     assert str((kernels.RBF(1.0) + kernels.Linear()) * kernels.RBF(2.0)) == (

@@ -272,14 +272,6 @@ def test_the_memory_of_a_model_is_what_comes_free_with_it():
     assert run.returncode == 0, run.stderr
 
 
-def test_progressive_validation_prints_time_and_memory(capsys):
-    evaluate.progressive_val_score(
-        BANANAS[:200], model(), metrics.Accuracy(), print_every=100, show_time=True, show_memory=True
-    )
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 and all("Accuracy" in line and "B" in line and "00:00" in line for line in lines)
-
-
 def test_tracks():
     track = evaluate.BinaryClassificationTrack()
     track.datasets = [datasets.Phishing()]
@@ -340,11 +332,6 @@ def test_pipelines_have_a_repr():
     assert sum(c for _, c in weighted) == pytest.approx(
         pipeline[-1].decision_function_one(pipeline.transform_one(BANANAS[-1][0]))
     )
-
-
-def test_repr_shows_kernels_and_losses():
-    shown = repr(river_okl.OLRDClassifier(0.8 * river_okl.kernels.RBF() + river_okl.kernels.Linear()))
-    assert "0.8 * RBF(gamma=None) + Linear(gamma=1.0)" in shown
 
 
 def test_joblib(tmp_path):
