@@ -137,6 +137,12 @@ def target(model, y):
     return () if type(model).__name__ in UNSUPERVISED else (y,)
 
 
+def learn(model, stream):
+    for x, y in stream:
+        model.learn_one(x, *target(model, y))
+    return model
+
+
 def decision(model, x):
     """The score of a classifier or detector, the prediction of a regressor, the output of a transformer."""
     if isinstance(model, base.Regressor):

@@ -27,6 +27,7 @@ from tests.discovery import (
     bounded,
     decision,
     knowledge,
+    learn,
     of_trees,
     parameters,
     small,
@@ -71,12 +72,6 @@ def crossed(argnames, cases, values, ids=repr):
             if j == i % len(values) or case.values[0].__name__ in (*ODD, *UNSUPERVISED)
         ],
     )
-
-
-def learn(model, stream):
-    for x, y in stream:
-        model.learn_one(x, *target(model, y))
-    return model
 
 
 def learned(cls, kind="dense", n=60, **options):
