@@ -131,11 +131,7 @@ def test_the_cache_resumes_after_an_interruption(tmp_path):
 
 def test_table():
     text = runner.table(["model", "n", "error"], [["a | b", 12345, 0.12345], ["c", None, 1234.5]])
-    assert text.splitlines()[1:] == [
-        "| --- | ---: | ---: |",
-        "| a \\| b | 12,345 | 0.123 |",
-        "| c |  | 1,234 |",
-    ]
+    assert text.splitlines()[1:] == ["| --- | ---: | ---: |", "| a \\| b | 12,345 | 0.123 |", "| c |  | 1,234 |"]
 
 
 def test_report_replaces_a_section(tmp_path):

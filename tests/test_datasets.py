@@ -349,11 +349,7 @@ def test_only_missing_files_are_downloaded(write, tmp_path, capsys):
     dataset.download(force=True, verbose=False)
     assert capsys.readouterr().out == ""
     assert read(dataset) == [({1: 1.0}, True), ({2: 1.0}, False)]
-    assert {path.name for path in dataset.path.parent.iterdir()} == {
-        "ijcnn1",
-        "ijcnn1.bz2",
-        "ijcnn1.t.bz2",
-    }
+    assert {path.name for path in dataset.path.parent.iterdir()} == {"ijcnn1", "ijcnn1.bz2", "ijcnn1.t.bz2"}
 
 
 def test_a_broken_download_leaves_nothing_behind(home, monkeypatch):
@@ -601,9 +597,7 @@ def test_gaussian_mixture_moments():
         # Of a Gaussian in the plane, 1 - exp(-1/2) lies within one standard deviation.
         inside = 1 - math.exp(-0.5)
         check(
-            sum(r[0] ** 2 + r[1] ** 2 < variance for r in residuals) / m,
-            inside,
-            math.sqrt(inside * (1 - inside) / m),
+            sum(r[0] ** 2 + r[1] ** 2 < variance for r in residuals) / m, inside, math.sqrt(inside * (1 - inside) / m)
         )
 
 

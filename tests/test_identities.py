@@ -59,10 +59,7 @@ for task in ("Classifier", "Regressor"):
             {"C": 0.3},
         ),
         identity(
-            f"OLRD{task}",
-            f"OLK{task}",
-            {"budget": ALL, "learning_rate": 0.5, "radius": None},
-            {"learning_rate": 0.5},
+            f"OLRD{task}", f"OLK{task}", {"budget": ALL, "learning_rate": 0.5, "radius": None}, {"learning_rate": 0.5}
         ),
         identity(
             f"OLRD{task}",
@@ -110,10 +107,7 @@ for task in ("Classifier", "Regressor"):
             {"budget": 10, "l2": 0.01},
         ),
         identity(
-            f"NBSGD{task}",
-            f"KernelSGD{task}",
-            {"budget": 10, "beta": 1e-30, "l2": 0.01, "seed": 1},
-            {"l2": 0.01},
+            f"NBSGD{task}", f"KernelSGD{task}", {"budget": 10, "beta": 1e-30, "l2": 0.01, "seed": 1}, {"l2": 0.01}
         ),
     ]
 

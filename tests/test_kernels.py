@@ -19,15 +19,9 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.kernel.compiled import CompiledKernel
 
 ALL = [
-    kernels.RBF(),
-    kernels.RBF(0.5),
-    kernels.RBF((0.1, 1.0)),
-    kernels.Laplacian(),
-    kernels.Laplacian(2),
-    kernels.Polynomial(),
-    kernels.Polynomial(degree=2, gamma=None, coef0=0.0),
-    kernels.Linear(),
-    kernels.Linear(gamma=None),
+    *(kernels.RBF(), kernels.RBF(0.5), kernels.RBF((0.1, 1.0)), kernels.Laplacian(), kernels.Laplacian(2)),
+    *(kernels.Polynomial(), kernels.Polynomial(degree=2, gamma=None, coef0=0.0)),
+    *(kernels.Linear(), kernels.Linear(gamma=None)),
     0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
     kernels.RBF(0.1) * kernels.Linear() * 3,
     (kernels.RBF(0.1) + kernels.Linear()) * kernels.Polynomial(2),

@@ -284,17 +284,9 @@ def test_the_guarantees_state_the_limit():
 @pytest.mark.parametrize(
     ("stream", "names"),
     [
-        ([True, False], [False, True]),
-        ([False, True], [False, True]),
-        ([1, 0], [0, 1]),
-        ([-1, 1], [-1, 1]),
-        ([5, 1], [5, 1]),
-        ([1, 5], [5, 1]),
-        (["b", "a"], ["b", "a"]),
-        (["a", True], ["a", True]),
-        ([1, "a", 0, 2], ["a", 1, 0, 2]),
-        ([1], [1]),
-        ([], []),
+        *(([True, False], [False, True]), ([False, True], [False, True]), ([1, 0], [0, 1]), ([-1, 1], [-1, 1])),
+        *(([5, 1], [5, 1]), ([1, 5], [5, 1]), (["b", "a"], ["b", "a"]), (["a", True], ["a", True])),
+        *(([1, "a", 0, 2], ["a", 1, 0, 2]), ([1], [1]), ([], [])),
     ],
 )
 def test_positions(stream, names):

@@ -217,30 +217,16 @@ STEPS = [
     not in ("cli", "checkpoint", "datasets.py", "api.py", "merging", "distributed", "distributed.py")
 ]
 BLAS = {
-    "matmul",
-    "dot",
-    "vdot",
-    "inner",
-    "tensordot",
-    "einsum",
-    "linalg",
-    "blas",
-    "lapack",
-    "cython_blas",
-    "cython_lapack",
+    *("matmul", "dot", "vdot", "inner", "tensordot", "einsum", "linalg"),
+    *("blas", "lapack", "cython_blas", "cython_lapack"),
 }
 
 
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
 def test_no_step_calls_a_blas(path):
     """NumPy's products count, too: above some size they use OpenBLAS threads."""
-    reading = {
-        "_contributions",
-        "norm",
-        "_check_state",
-        "check_inverse",
-        "check_positive",
-    }  # inspection and loading are not steps
+    # inspection and loading are not steps
+    reading = {"_contributions", "norm", "_check_state", "check_inverse", "check_positive"}
     found = []
     for outer in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(outer, ast.FunctionDef) and outer.name not in reading:

@@ -431,18 +431,8 @@ SAVED = {
 def test_save_what_was_trained(capsys, tmp_path, name):
     """For samples as they come, with the scaler of models that need one."""
     path, stream = tmp_path / "model.okl", list(datasets.Phishing().take(300))
-    run(
-        capsys,
-        "--data",
-        "Phishing",
-        "--samples",
-        "300",
-        "--save",
-        str(path),
-        "--predictions",
-        str(tmp_path / "p"),
-        name,
-    )
+    outputs = "--save", str(path), "--predictions", str(tmp_path / "p")
+    run(capsys, "--data", "Phishing", "--samples", "300", *outputs, name)
     loaded, expected = river_okl.load(path), SAVED[name]()
     for x, y in stream:
         expected.predict_one(x)
@@ -717,10 +707,7 @@ def test_benchmarks_of_regression_and_multiclass(capsys, tmp_path):
     trump = result(capsys, "--data", "TrumpApproval", "OLKRegressor", "PARegressor")
     assert trump["task"] == "regression"
     assert trump["models"][0]["mean_absolute_error"] < 1.5
-    names = (
-        "ProjectronPlusPlusClassifier(budget=50)",
-        "ForgetronClassifier(budget=20)",
-    )  # the latter one-vs-rest
+    names = ("ProjectronPlusPlusClassifier(budget=50)", "ForgetronClassifier(budget=20)")  # the latter one-vs-rest
     segments = result(capsys, "--data", "ImageSegments", "--samples", "600", *names)
     assert segments["task"] == "multi-class classification"
     native, wrapped = segments["models"]
@@ -768,17 +755,17 @@ def test_models_with_parameters():
 @pytest.mark.parametrize(
     "text",
     [
-        "__import__('os').getcwd()",
-        "OLRDClassifier(budget=__import__('os'))",
-        "OLRDClassifier(budget=(lambda: 5)())",
-        "OLRDClassifier(budget=[x for x in (1,)][0])",
-        "OLRDClassifier.__init__",
-        "OLRDClassifier(budget=10**10**10)",
-        "OLRDClassifier(**{'budget': 5})",
-        "OLRDClassifier(budget=5).clone()",
-        "(" * 500 + ")" * 500,
-        "",
-        "\0",
+        *(
+            "__import__('os').getcwd()",
+            "OLRDClassifier(budget=__import__('os'))",
+            "OLRDClassifier(budget=(lambda: 5)())",
+        ),
+        *(
+            "OLRDClassifier(budget=[x for x in (1,)][0])",
+            "OLRDClassifier.__init__",
+            "OLRDClassifier(budget=10**10**10)",
+        ),
+        *("OLRDClassifier(**{'budget': 5})", "OLRDClassifier(budget=5).clone()", "(" * 500 + ")" * 500, "", "\0"),
     ],
 )
 def test_arguments_are_never_executed(text):
@@ -847,16 +834,8 @@ def test_usage_errors_are_one_line(capsys, args, expected):
         ("a,b\n1,2,3\n", [], "line 2: 3 fields, but the header has 2"),
         ("a,b\n1,2\n2,\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n1,\n2,NA\n", [], "the target 'b' is missing in every row"),
-        (
-            "a,b\n1,2\n2,1.5\n",
-            ["--task", "classification"],
-            "'b' is 1.5 in line 3, a number with a fraction",
-        ),
-        (
-            "a,b\n1,2\n2,low\n",
-            ["--task", "regression"],
-            "'b' is 'low' in line 3: a regression needs numbers",
-        ),
+        ("a,b\n1,2\n2,1.5\n", ["--task", "classification"], "'b' is 1.5 in line 3, a number with a fraction"),
+        ("a,b\n1,2\n2,low\n", ["--task", "regression"], "'b' is 'low' in line 3: a regression needs numbers"),
         ("a,b,c\n1,2,3\n2,1,4\n", ["--target", "d"], "has no column 'd'; its columns are a, b, c"),
         (",".join(f"x{i}" for i in range(40)) + "\n" + "1," * 39 + "2\n", ["--target", "z"], "x29 and 10 more"),
         (f"a,b\n1,2\n{'x' * 140000},1\n", [], "line 3: the field in column 'a' has more than 131,072 characters"),

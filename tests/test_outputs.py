@@ -76,16 +76,8 @@ def test_outputs_are_different_files(capsys, tmp_path, monkeypatch, data):
 def test_standard_streams_are_no_outputs(tmp_path, data, option, stream):
     path = tmp_path / "out"
     path.write_bytes(content(data))
-    command = [
-        sys.executable,
-        "-m",
-        "river_okl",
-        "--data",
-        "-" if stream == "input" else data,
-        option,
-        str(path),
-        "RBPClassifier",
-    ]
+    read = "-" if stream == "input" else data
+    command = [sys.executable, "-m", "river_okl", "--data", read, option, str(path), "RBPClassifier"]
     with open(path, "r+b") as file:
         streams = {"stdin": file} if stream == "input" else {"stdout": file}
         done = subprocess.run(command, **streams, stderr=subprocess.PIPE, text=True, timeout=300, check=False)

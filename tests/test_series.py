@@ -291,13 +291,8 @@ def test_equal_values_of_other_types_are_equal():
     ]:
         assert identity({"t": a, 1: 2}) == identity({np.str_("t"): b, np.int64(1): 2.0})
     for a, b in [
-        (-1, -2),
-        (1, "1"),
-        (np.int64(2**60 + 1), np.int64(2**60 + 2)),
-        (NOON, utc),
-        (NOON, NOON.replace(microsecond=1)),
-        (2**61, 1),
-        ("a", "b"),
+        *((-1, -2), (1, "1"), (np.int64(2**60 + 1), np.int64(2**60 + 2)), (NOON, utc)),
+        *((NOON, NOON.replace(microsecond=1)), (2**61, 1), ("a", "b")),
     ]:
         assert identity({"t": a}) != identity({"t": b})
     pandas = pytest.importorskip("pandas")

@@ -47,23 +47,24 @@ def read(path, **options):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "NA",
-        "n.a.",
-        "N/A",
-        "#N/A",
-        "#DIV/0!",
-        "#VALUE!",
-        "<NA>",
-        "NaN",
-        "-nan",
-        "NULL",
-        "None",
-        "\\N",
-        ".",
-        "-",
-        "NaT",
-        " ? ",
+        *(
+            "",
+            "NA",
+            "n.a.",
+            "N/A",
+            "#N/A",
+            "#DIV/0!",
+            "#VALUE!",
+            "<NA>",
+            "NaN",
+            "-nan",
+            "NULL",
+            "None",
+            "\\N",
+            ".",
+            "-",
+        ),
+        *("NaT", " ? "),
     ],
 )
 def test_what_programs_write_for_a_gap_is_a_gap(text):
@@ -100,12 +101,8 @@ def test_decimal_commas():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1 234", 1234),
-        ("1'234'567", 1234567),
-        ("1\u00a0234.5", 1234.5),
-        ("1\u202f234", 1234),
-        ("\u22121,234", -1234),
-        ("\u22121.5", -1.5),
+        *(("1 234", 1234), ("1'234'567", 1234567), ("1\u00a0234.5", 1234.5), ("1\u202f234", 1234)),
+        *(("\u22121,234", -1234), ("\u22121.5", -1.5)),
     ],
 )
 def test_numbers_as_printed(text, value):
@@ -513,13 +510,8 @@ def test_a_file_without_a_header_and_its_schema(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "json"},
-        {"columns": {"a": "words"}},
-        {"labels": ("a",)},
-        {"na": ["x"]},
-        {"decimal": ";"},
-        {"task": "x"},
-        {"more": 1},
+        *({"format": "json"}, {"columns": {"a": "words"}}, {"labels": ("a",)}, {"na": ["x"]}),
+        *({"decimal": ";"}, {"task": "x"}, {"more": 1}),
     ],
 )
 def test_schemas_of_no_file(schema, change):

@@ -11,18 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from river import (
-    anomaly,
-    base,
-    compose,
-    drift,
-    ensemble,
-    feature_extraction,
-    multiclass,
-    optim,
-    preprocessing,
-    stats,
-)
+from river import anomaly, base, compose, drift, ensemble, feature_extraction, multiclass, optim, preprocessing, stats
 
 import river_okl
 from river_okl import checkpoint, kernels, losses

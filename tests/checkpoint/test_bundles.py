@@ -87,20 +87,8 @@ def test_altered_detectors_are_rejected_or_work():
         detector.update(i % 3)
     document, arrays = pieces(checkpoint.dumps(detector))
     numbers = [
-        0,
-        -1,
-        1,
-        2**31,
-        2**62,
-        2**64,
-        0.5,
-        -1.0,
-        1e308,
-        None,
-        "x",
-        {"float": "nan"},
-        {"float": "inf"},
-        {"list": []},
+        *(0, -1, 1, 2**31, 2**62, 2**64, 0.5, -1.0, 1e308, None, "x"),
+        *({"float": "nan"}, {"float": "inf"}, {"list": []}),
     ]
     rejected = worked = 0
 

@@ -10,9 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from river import (
-    optim,
-)
+from river import optim
 
 import river_okl
 from river_okl import checkpoint, kernels, losses

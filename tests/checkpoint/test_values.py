@@ -8,13 +8,7 @@ import os
 
 import numpy as np
 import pytest
-from river import (
-    compose,
-    linear_model,
-    multiclass,
-    optim,
-    preprocessing,
-)
+from river import compose, linear_model, multiclass, optim, preprocessing
 
 import river_okl
 from river_okl import checkpoint, kernels
@@ -105,15 +99,8 @@ class UsersClassifier(river_okl.RBPClassifier):
         (river_okl.RBPClassifier(seed=2**20_000), "seed"),
     ],
     ids=[
-        "a user's loss",
-        "a user's class",
-        "a kernel",
-        "a model of river",
-        "a window",
-        "a function",
-        "a user's class inside",
-        "a number",
-        "a huge number",
+        *("a user's loss", "a user's class", "a kernel", "a model of river", "a window", "a function"),
+        *("a user's class inside", "a number", "a huge number"),
     ],
 )
 def test_unsupported_values_are_rejected(model, message, tmp_path):

@@ -5,30 +5,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from river import (
-    compose,
-    drift,
-    ensemble,
-    feature_extraction,
-    multiclass,
-    preprocessing,
-    stats,
-    utils,
-)
+from river import compose, drift, ensemble, feature_extraction, multiclass, preprocessing, stats, utils
 
 import river_okl
 from river_okl import checkpoint
 from river_okl.checkpoint import CheckpointError
-from tests.checkpoint.files import (
-    WRAPPED,
-    assembled,
-    learn,
-    little_memory,
-    mixed,
-    pieces,
-    rbp,
-    said,
-)
+from tests.checkpoint.files import WRAPPED, assembled, learn, little_memory, mixed, pieces, rbp, said
 
 
 @pytest.mark.parametrize("name", WRAPPED)
@@ -54,10 +36,7 @@ def test_wrapped_models_continue_identically(name, tmp_path):
     ("model", "message"),
     [
         (lambda: ensemble.SRPClassifier(rbp(), n_models=2, seed=1), "it is SRPC.*use pickle for this model"),
-        (
-            lambda: compose.SelectType(Word) | rbp(),
-            r"SelectType\(Word\) cannot be saved in a checkpoint: use pickle",
-        ),
+        (lambda: compose.SelectType(Word) | rbp(), r"SelectType\(Word\) cannot be saved in a checkpoint: use pickle"),
         (
             lambda: preprocessing.StatImputer(("a", stats.EWMean())) | rbp(),
             "EWMean, cannot be saved in a checkpoint: use pickle",
@@ -79,10 +58,7 @@ def test_wrapped_models_continue_identically(name, tmp_path):
             "drift_detector of a DriftRetrainingClassifier: use pickle for this model",
         ),
         (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),
-        (
-            lambda: feature_extraction.BagOfWords(tokenizer_pattern="(a+)+") | rbp(),
-            "tokenizer_pattern of a BagOfWords",
-        ),
+        (lambda: feature_extraction.BagOfWords(tokenizer_pattern="(a+)+") | rbp(), "tokenizer_pattern of a BagOfWords"),
     ],
 )
 def test_unsupported_parts_are_rejected_with_advice(model, message):
