@@ -46,10 +46,8 @@ WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, b
 def without(classes: int, names: Sequence[str]) -> Any:
     """The model whose mixture lacks these experts."""
     model: Any = river_okl.OKLClassifier() if classes else river_okl.OKLRegressor()
-    kind, terms, budget, dictionary, scale, pending, *each = model._f.__reduce__()[1]
-    model._f = kind(
-        terms, *each, budget=budget, dictionary=dictionary, scale=scale, pending=pending, without=tuple(names)
-    )
+    kind, options, _ = model._f.__reduce__()
+    model._f = kind(*options, without=tuple(names))
     return model
 
 

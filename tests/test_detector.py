@@ -467,7 +467,7 @@ def test_checkpoints_resume(t):
     ("name", "value"),
     [
         ("tokens", 13.0), ("crowd", 1.5), ("crowd", math.nan), ("seen", -1), ("random", 2**32), ("typical", math.inf),
-        ("candidates", 1e9), ("weight", -1.0), ("radii", np.zeros(3)), ("scores", np.full(5000, 0.5)),
+        ("weight", -1.0), ("radii", np.zeros(3)), ("scores", np.full(5000, 0.5)),
         ("scales", [np.zeros(2)] * 3), ("scores", np.full(49, math.nan)), ("ranked", 51), ("ranked", 40),
         ("identities", np.zeros(49)), ("residuals", {"n": 50, "next": 9, "inverse": np.zeros(15)}),
     ],

@@ -50,9 +50,12 @@ def compare(forest, twin, samples, weights=(1.0,), atol=1e-9):
     forest._check()
 
 
-def made(classes, n_trees, **options):
-    """A forest of classes; 0: of a target."""
-    return (ClassForest if classes else TargetForest)(n_trees, **options)
+def made(classes, n_trees, *, n_classes=0, **options):
+    """A forest of classes, of which there are two at first, or ``n_classes``; 0: of a target."""
+    forest = (ClassForest if classes else TargetForest)(n_trees, **options)
+    while forest.n_classes < n_classes:
+        forest.act("add_class")
+    return forest
 
 
 def both(classes, n_trees, **options):
@@ -175,7 +178,7 @@ def same(a, b):
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_restored_forest_continues_bit_for_bit(classes, options):
     forest = learned(classes, **options)
-    again = made(classes, 2, **options)
+    again = made(classes, 2, n_classes=forest.n_classes, **options)
     again.restore(copy.deepcopy(forest.state()))
     assert same(forest.state(), again.state())
     for t, (x, y) in enumerate(stream(1500, 9, classes and 4, seed=2)):
@@ -195,7 +198,7 @@ def test_restoring_over_another_forest(classes):
     other.restore(forest.state())
     assert same(forest.state(), other.state())
     other._check()
-    fresh = made(classes, 2)
+    fresh = made(classes, 2, n_classes=forest.n_classes)
     other.restore(fresh.state())
     assert same(fresh.state(), other.state())
     other._check()
@@ -228,7 +231,7 @@ def test_a_hostile_state_harms_no_memory(classes):
         for _ in range(rng.integers(1, 3)):
             name = [*changed][rng.integers(len(changed))]
             changed[name] = junk(rng, changed[name])
-        forest = made(classes, 2, bytes=20_000)
+        forest = made(classes, 2, n_classes=classes, bytes=20_000)
         before = forest.state()
         try:
             forest.restore(changed)
@@ -261,9 +264,9 @@ def test_noise_fills_the_trees_up_to_their_bounds():
     rng = np.random.default_rng(0)
     forest = TargetForest(1)
     n = 200_000
-    starts = np.arange(0, 2 * n + 1, 2, dtype=np.int64)
-    places = np.tile(np.array([0, 1], dtype=np.int32), n)
-    forest.replay(starts, places, rng.normal(size=2 * n), rng.normal(size=n))
+    places = np.array([0, 1], dtype=np.int32)
+    for values, target in zip(rng.normal(size=(n, 2)), rng.normal(size=n), strict=True):
+        forest.train(places, values, target)
     assert forest.sizes[0][0] == 500
     forest._check()
 
@@ -288,7 +291,7 @@ def test_random_actions_keep_the_invariants():
             elif action < 0.04:
                 forest.act("add_class")
             elif action < 0.05:
-                other = made(classes, 3, one_in=1 + seed % 3, bytes=forest.bytes)
+                other = made(classes, 3, n_classes=forest.n_classes, one_in=1 + seed % 3, bytes=forest.bytes)
                 other.restore(forest.state())
                 forest = other
             p = predict(forest, x)

@@ -12,6 +12,7 @@ cdef class Calibration:
 
 cpdef double sigmoid(double z)
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil
+cdef void probabilities_of(const double *scores, double factor, Py_ssize_t columns, double *out) noexcept
 cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
 cdef void weights_of_losses(const double *loss, Py_ssize_t step, Py_ssize_t n, double *weight) noexcept nogil
 cdef void fit_inverse_temperature(

@@ -10,6 +10,8 @@ from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
 from river_okl._core.store.sample cimport LARGEST_COUNT, LARGEST_SELF
 
+from river_okl._core.states import checked_float, checked_whole
+
 cdef double FIT_DECAY = 0.995   # of the fit: about 200 samples
 cdef double SIZE_DECAY = 0.95   # of m²
 cdef double SHARPNESS = 8.0     # of weights by losses
@@ -49,17 +51,10 @@ cdef class Calibration:
 
     def restore(self, state):
         """The fit of a checkpoint, every number in range."""
-        slope, curvature, mean_square, seen = [state[name] for name in ("slope", "curvature", "mean_square", "seen")]
-        if (
-            not all(type(number) is float for number in (slope, curvature, mean_square))
-            or not 1e-2 <= slope <= 1e2
-            or not 0.0 < curvature <= LARGEST_SELF
-            or not 0.0 <= mean_square <= LARGEST_SELF * LARGEST_SELF
-            or type(seen) is not int
-            or not 0 <= seen <= LARGEST_COUNT
-        ):
-            raise ValueError(f"a calibration of {state}")
-        self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen
+        self.slope = checked_float(state, "slope", 1e-2, 1e2)
+        self.curvature = checked_float(state, "curvature", 1e-300, LARGEST_SELF)
+        self.mean_square = checked_float(state, "mean_square", 0.0, LARGEST_SELF * LARGEST_SELF)
+        self.seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
 
     def __setstate__(self, state):
         self.restore(state)
@@ -91,6 +86,15 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         total += out[o]
     for o in range(n):
         out[o] /= total
+
+
+cdef void probabilities_of(const double *scores, double factor, Py_ssize_t columns, double *out) noexcept:
+    """Of every class, from a score of each; of two classes from that of the second.  ``out`` may be the scores."""
+    if columns == 1:
+        out[1] = sigmoid(factor * scores[0])
+        out[0] = 1.0 - out[1]
+    else:
+        softmax(scores, factor, columns, out)
 
 
 cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:

@@ -35,16 +35,26 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.residuals cimport Residuals
+from river_okl._core.scaled_points cimport ScaledPoints
 from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
-from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.ring cimport Ring
 from river_okl._core.store.sample cimport LARGEST_COUNT, Sample
+from river_okl._core.store.table cimport Axis, Table
 from river_okl._core.window cimport RANKED, Window
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_whole
+from river_okl._core.states import checked_array, checked_whole
 from river_okl._core.store.words import named
+
+cdef enum:
+    NEIGHBOURS = 20         # that a sample is compared with
+    SCALES = 5              # numbers that say how strange it is
+    RESIDUAL = 4            # the last of them
+    MAX_NUMBERS = 1024     # remembered, of each kind
+    MAX_SCORES = 4096      # levels remembered
 
 BUDGET = 2048                       # points
 LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
@@ -77,20 +87,60 @@ cdef class Detector(ScaledPoints):
         Which random numbers decide which points are kept.
     """
 
-    def __init__(self, *, Py_ssize_t budget=BUDGET, int64_t key=0):
+    cdef readonly list windows              # of each scale
+    cdef readonly Window window             # of the largest of their levels
+    cdef readonly Residuals residuals
+    cdef readonly Py_ssize_t budget
+    cdef readonly int64_t seen, ranked      # samples; those whose numbers were remembered
+    cdef Ring identities                    # of the latest of them
+    cdef Axis per_point
+    cdef double *radius                     # [point] r
+    cdef double *some                       # [point] scratch of the search
+    cdef double *others                     # [point]
+    cdef int32_t *at                        # [point]
+    cdef double tokens                      # alarms that may still be remembered
+    cdef double crowd                       # share of alarms among recent samples
+    cdef double typical                     # mean of log d_20² over recent samples
+    cdef double candidates, weight          # samples that were to become points, and their total weight
+    cdef uint64_t random
+    # scratch: the last sample; never pickled
+    cdef Dictionary dictionary              # of ``Distances``: empty
+    cdef Py_ssize_t found
+    cdef Py_ssize_t nearest[NEIGHBOURS]
+    cdef double raw[SCALES]
+    cdef uint64_t identity
+    cdef double own_radius
+    cdef double largest                     # of the levels of ``raw``
+    cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
+
+    def __init__(self, Py_ssize_t budget=BUDGET, int64_t key=0):
         ScaledPoints.__init__(self, budget + 1, first_metric=METRIC, single=True)
         self.budget = budget
         self.windows = [Window(MAX_NUMBERS, TAIL) for _ in range(SCALES)]
         self.window = Window(MAX_SCORES, TAIL_OF_SCORES)
         self.residuals = Residuals(self.scaler)
-        self.tokens = TOKENS
+        self.identities = Ring(MAX_SCORES, sizeof(uint64_t))
         self.random = <uint64_t> key
+        self.per_point = self.points.axis()
+        count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
+        self.declare(<size_t> &self.seen, "seen", (), **count)
+        self.declare(<size_t> &self.ranked, "ranked", (), **count)
+        self.declare(<size_t> &self.radius, "radii", (self.per_point,))
+        self.derive(<size_t> &self.dictionary.member, (self.per_point,), dtype="i4", default=-1)
+        self.scratch(<size_t> &self.some, (self.per_point,))
+        self.scratch(<size_t> &self.others, (self.per_point,))
+        self.scratch(<size_t> &self.at, (self.per_point,), dtype="i4")
+        self.declare(<size_t> &self.tokens, "tokens", (), default=TOKENS, low=0.0, high=TOKENS)
+        self.declare(<size_t> &self.crowd, "crowd", (), low=0.0, high=1.0)
+        self.declare(<size_t> &self.typical, "typical", ())
+        self.declare(<size_t> &self.candidates, "candidates", (), low=0.0, high=LARGEST_COUNT)
+        self.declare(<size_t> &self.weight, "weight", (), low=0.0)
 
     def __len__(self):
         return self.points.n
 
     def __reduce__(self):
-        return _new, (self.budget,), self.state()
+        return Detector, (self.budget,), self.state()
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -138,10 +188,10 @@ cdef class Detector(ScaledPoints):
 
     cdef double of_equal_ones(self) noexcept:
         """The most that the level of a sample can be, whose equals are among the latest ones."""
-        cdef Py_ssize_t i, n = min(self.ranked, MAX_SCORES)
+        cdef Py_ssize_t i, n = self.identities.n
         cdef int64_t equal = 0
         cdef uint64_t own = self.identity
-        cdef const uint64_t *identities = self.identities
+        cdef const uint64_t *identities = <const uint64_t *> self.identities.records  # in any order
         for i in range(n):
             equal += identities[i] == own
         return log(2.0 * (n + 1.0) / (equal + 1.0)) if equal else HIGHEST
@@ -169,7 +219,7 @@ cdef class Detector(ScaledPoints):
             point = self.points.point(self.nearest[i])
             for key in values.keys() | point.keys():
                 found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / self.found
-        return named(dict(sorted(found.items(), key=_strangest)))
+        return named(dict(sorted(found.items(), key=lambda item: -item[1])))
 
     def learn(self, sample, double w):
         """One sample."""
@@ -222,22 +272,12 @@ cdef class Detector(ScaledPoints):
         return self.residuals.reserve_places(self.scaler.size)
 
     cdef int reserve_points(self) except -1:
-        cdef Py_ssize_t i
         ScaledPoints.reserve_points(self)
-        if self.points.capacity > self.capacity:
-            self.dictionary.member = <int32_t *> self.resize(self.dictionary.member, 0, self.points.capacity, 4)
-            for i in range(self.points.capacity):
-                self.dictionary.member[i] = -1
-            self.radius = self.doubles(self.radius, self.capacity, self.points.capacity)
-            self.some = self.doubles(self.some, 0, self.points.capacity)
-            self.others = self.doubles(self.others, 0, self.points.capacity)
-            self.at = <int32_t *> self.resize(self.at, 0, self.points.capacity, 4)
-            self.capacity = self.points.capacity
-        return 0
+        return self.reserve()
 
     cdef int learn_sample(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) except -1:
         """Rank a sample, if it ``counts``, and make it a point, if it ``joins``, in the place of a victim."""
-        cdef Py_ssize_t i, room
+        cdef Py_ssize_t i
         self.observe(x)
         if joins:
             self.expect(x)
@@ -245,11 +285,7 @@ cdef class Detector(ScaledPoints):
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
             self.window.add(self.largest)
-            if self.ranked >= self.identities_allocated < MAX_SCORES:
-                room = min(max(16, 2 * self.identities_allocated), MAX_SCORES)
-                self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
-                self.identities_allocated = room
-            self.identities[self.ranked % MAX_SCORES] = self.identity
+            (<uint64_t *> self.identities.append())[0] = self.identity
             self.ranked += 1
             self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
             if self.window.n > levels_kept(self.ranked):
@@ -266,7 +302,7 @@ cdef class Detector(ScaledPoints):
         """Point i is gone, and the last one has its position."""
         self.points.drop(i)
         self.distances.point_removed(i)
-        self.radius[i] = self.radius[self.points.n]
+        self.swap_remove(self.per_point, i)
         return 0
 
     cdef void forget(self, list gone) noexcept:
@@ -279,7 +315,8 @@ cdef class Detector(ScaledPoints):
         """Assert the invariants, by brute force."""
         cdef Py_ssize_t i, n = self.points.n
         points = self.points.check()
-        assert n <= self.budget and self.capacity >= n
+        assert n <= self.budget
+        Table._check(self)
         squares = [sum([value * value for value in point.values()]) for point in points]
         assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
         for window in (*self.windows, self.window):
@@ -293,60 +330,33 @@ cdef class Detector(ScaledPoints):
 
     def state(self):
         """What ``restore`` takes, by name."""
-        cdef Py_ssize_t i
-        return ScaledPoints.state(self) | {
-            "radii": array_of(self.radius, self.points.n),
+        return ScaledPoints.state(self) | Table.state(self) | {
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
-            "ranked": self.ranked,
-            "identities": np.array([
-                <int64_t> self.identities[(self.ranked + i) % MAX_SCORES if self.ranked > MAX_SCORES else i]
-                for i in range(min(self.ranked, MAX_SCORES))
-            ], dtype=np.int64),
+            "identities": self.identities.latest(np.dtype(np.int64)),
             "residuals": self.residuals.state(),
-            "seen": self.seen,
             "random": self.random >> 32, "more_random": self.random & 0xffffffff,
-            "tokens": self.tokens,
-            "crowd": self.crowd,
-            "typical": self.typical,
-            "candidates": self.candidates,
-            "weight": self.weight,
         }
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i
-        seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
-        candidates = checked_float(state, "candidates", 0.0, seen + 1.0)
-        weight = checked_float(state, "weight", 0.0, LARGEST_NUMBER)
-        tokens, crowd = checked_float(state, "tokens", 0.0, TOKENS), checked_float(state, "crowd", 0.0, 1.0)
-        typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
-        ranked = checked_whole(state, "ranked", 0, seen)
-        identities = checked_array(state, "identities", np.int64, min(ranked, MAX_SCORES))
+        identities = checked_array(state, "identities", np.int64)
         scales, scores = state["scales"], state["scores"]
-        if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MAX_NUMBERS)] * SCALES:
+        if type(scales) is not list or len(scales) != SCALES:
             raise ValueError("the latest numbers do not match")
-        if np.size(scores) > levels_kept(ranked):
-            raise ValueError("the latest scores do not match")
         ScaledPoints.restore(self, state)
         if self.points.n > self.budget:
             raise ValueError(f"{self.points.n} points, of which there are at most {self.budget}")
-        self.reserve_points()
-        radii = checked_array(state, "radii", np.float64, self.points.n, -LARGEST_NUMBER, LARGEST_NUMBER)
-        if self.points.n:
-            fill(self.radius, radii, self.points.n)
+        Table.restore(self, state)
+        if identities.size != min(self.ranked, MAX_SCORES):
+            raise ValueError(f"{identities.size} samples remembered after {self.ranked}")
         for window, numbers in zip((*self.windows, self.window), (*scales, scores)):
             window.restore(numbers)
         self.residuals.restore(state["residuals"])
-        if ranked:
-            self.identities_allocated = min(max(16, ranked), MAX_SCORES)
-            self.identities = <uint64_t *> self.resize(self.identities, 0, self.identities_allocated, 8)
-            for i, identity in enumerate(identities.tolist()):
-                self.identities[(max(0, ranked - MAX_SCORES) + i) % MAX_SCORES] = <uint64_t> <int64_t> identity
-        self.ranked = ranked
-        self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
-        self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
+        for identity in identities.tolist():
+            (<int64_t *> self.identities.append())[0] = identity
+        self.random = high << 32 | low
         self.fresh = False
 
 
@@ -369,11 +379,3 @@ cdef uint64_t identity_of(const Sample *x) noexcept nogil:
 cdef double uniform(uint64_t *state) noexcept nogil:
     """The next random number from 0 to 1."""
     return <double> (next_random(state) >> 11) * 1.1102230246251565e-16  # 2^-53
-
-
-def _strangest(item):
-    return -item[1]
-
-
-def _new(budget):
-    return Detector(budget=budget)

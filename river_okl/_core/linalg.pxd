@@ -31,7 +31,4 @@ cdef class Triangle(Owner):
     cdef void grow(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil
-
-
-cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n)
-cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1
+    cdef object rows(self)

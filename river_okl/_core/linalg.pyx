@@ -8,8 +8,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.memory cimport viewed
+
+cdef object FLOAT64 = np.dtype(np.float64)
 
 
 cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:
@@ -265,52 +266,27 @@ cdef class Triangle(Owner):
             view[i] = self.numbers[i * self.capacity + i]
         return out
 
+    cdef object rows(self):
+        """The rows that there are, on the buffer."""
+        whole = viewed(self.numbers, self.capacity * self.capacity, FLOAT64).reshape(self.capacity, self.capacity)
+        return whole[: self.n, : self.n]
+
     def matrix(self):
         """A copy of the full matrix."""
-        cdef Py_ssize_t i, j
-        cdef double[:, ::1] view
         self.settle()
-        out = np.empty((self.n, self.n))
-        view = out
-        for i in range(self.n):
-            for j in range(i + 1):
-                view[i, j] = view[j, i] = self.numbers[i * self.capacity + j]
+        out = np.tril(self.rows())
+        rows, columns = np.triu_indices(self.n, 1)
+        out[rows, columns] = out[columns, rows]
         return out
 
     def state(self):
         """The lower triangle, row after row."""
         self.settle()
-        return packed(self.numbers, self.capacity, self.n)
+        return self.rows()[np.tril_indices(self.n)]
 
     def restore(self, triangle, Py_ssize_t n):
         """Resume from a state of n rows, after checking every number."""
-        unpack(triangle, self.numbers, self.capacity, n)
-        self.n = n
-        self.weight = 0.0
-
-
-cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The lower triangle of a matrix, row after row."""
-    cdef Py_ssize_t i, at = 0
-    cdef double[::1] view
-    out = np.empty(n * (n + 1) // 2)
-    if n:
-        view = out
-        for i in range(n):
-            memcpy(&view[at], a + i * ld, (i + 1) * 8)
-            at += i + 1
-    return out
-
-
-cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1:
-    """The inverse of ``packed``."""
-    cdef Py_ssize_t i, at = 0
-    cdef const double[::1] view
-    if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():
-        raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows, or some that are not finite")
-    if n:
-        view = np.ascontiguousarray(triangle, dtype=np.float64)
-        for i in range(n):
-            memcpy(a + i * ld, &view[at], (i + 1) * 8)
-            at += i + 1
-    return 0
+        if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():
+            raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows, or some that are not finite")
+        self.n, self.weight = n, 0.0
+        self.rows()[np.tril_indices(n)] = triangle

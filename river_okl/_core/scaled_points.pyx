@@ -15,9 +15,8 @@ import numpy as np
 
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport Given, free_sample, given_of, reserve_sample, same_name
-from river_okl._core.store.table cimport Table
 
-from river_okl._core.states import checked_numbers
+from river_okl._core.states import checked_array
 
 FARTHEST_SINGLE = 1e6           # standard deviations: the square fits in single precision
 cdef double farthest = FARTHEST_SINGLE
@@ -202,12 +201,7 @@ cdef class ScaledPoints(Table):
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
         if self.points.single:
-            amounts = state["points"]["amounts"]
-            checked_numbers(
-                "the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE
-            )
-            if (amounts != amounts.astype(np.float32)).any():
-                raise ValueError("the scaled features of points are not in single precision")
+            checked_array(state["points"], "amounts", np.float64, None, -FARTHEST_SINGLE, FARTHEST_SINGLE)
         self.points.restore(state["points"])
         self.scaler.restore(state["scaler"])
         self.words.restore(state["words"])

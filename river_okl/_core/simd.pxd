@@ -1,7 +1,6 @@
-from river_okl._core.loops cimport Fourier, Linalg, Loops, Merging
+from river_okl._core.loops cimport Fourier, Linalg, Loops
 
 # In use: those for this processor.
 cdef const Loops *loops
 cdef const Linalg *linalg
-cdef const Merging *merging
 cdef const Fourier *fourier

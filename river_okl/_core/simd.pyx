@@ -1,13 +1,11 @@
 """The choice of the vector loops' instruction set, once, when the core is imported."""
 
-from river_okl._core.loops cimport Fourier, Linalg, Loops, Merging
 
 import os
 
 cdef extern from "variants.h":
     const Loops *find_loops(const char *name)
     const Linalg *find_linalg(const char *name)
-    const Merging *find_merging(const char *name)
     const Fourier *find_fourier(const char *name)
 
 SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
@@ -21,5 +19,4 @@ if SIMD not in SIMD_VARIANTS:
 
 loops = find_loops(SIMD.encode())
 linalg = find_linalg(SIMD.encode())
-merging = find_merging(SIMD.encode())
 fourier = find_fourier(SIMD.encode())

@@ -93,14 +93,7 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int) -> None:
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
-    if most is None:
-        room = 0
-        while room < capacity:
-            room = max(lanes, 2 * room)
-        fits = room == capacity
-    else:  # doubling stopped at an earlier, smaller ``most`` (a budget per label)
-        fits = capacity % lanes == 0 and capacity <= (most + lanes - 1) // lanes * lanes and n <= most
-    if not fits:
+    if capacity % lanes or (most is not None and (n > most or capacity >= most + lanes)):
         raise ValueError(f"capacity is {capacity} for {n} support vectors, of which there are at most {most}")
     if type(names) is not list or len(set(names)) != len(names):
         raise ValueError("a feature occurs twice")

@@ -15,7 +15,6 @@ from libc.string cimport memmove
 
 import numpy as np
 
-from river_okl._core.store.ring cimport Ring
 
 from river_okl._core.states import checked_numbers
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.function.dual import bordered, cheapest_pair, residual, solve_dual
+from river_okl._core.function.dual import cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
 from river_okl.algorithms.support import DEPENDENT, TIE, within_bounds
@@ -128,7 +128,7 @@ class TVMClassifier(KernelClassifier):
         f.add(0.0)
         try:
             plan = self._plan(
-                np.concatenate([self._mass, mass]), bordered(self._gram, np.arange(len(f) - 1), f.row), self.budget
+                np.concatenate([self._mass, mass]), _bordered(self._gram, np.arange(len(f) - 1), f.row), self.budget
             )
         except BaseException:
             f.remove(len(f) - 1)
@@ -157,7 +157,7 @@ class TVMClassifier(KernelClassifier):
                 K, masses, beta = K[np.ix_(order, order)], masses[order], beta[order]
             else:
                 _show_mean(f, leaving, masses.sum(axis=1))
-                K = bordered(K, order, np.append(f.row[order], f.self_similarity))
+                K = _bordered(K, order, np.append(f.row[order], f.self_similarity))
                 masses, beta = _joined(masses, order, leaving), _joined(beta, order, leaving)
         return leaving, masses, K, self._solution(masses, K, beta)
 
@@ -280,6 +280,14 @@ def _joined(rows: Arrays, order: NDArray[np.intp], pair: list[int]) -> Arrays:
     """Rows in this order, followed by the sum of a pair not in it."""
     i, j = pair
     return np.concatenate([rows[order], rows[i : i + 1] + rows[j : j + 1]])
+
+
+def _bordered(K: Arrays, order: NDArray[np.intp], row: Arrays) -> Arrays:
+    """K of these points and one more, given its row with its own number last."""
+    grown = np.empty((len(row), len(row)))
+    grown[:-1, :-1] = K[np.ix_(order, order)]
+    grown[-1] = grown[:, -1] = row
+    return grown
 
 
 def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:

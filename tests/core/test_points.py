@@ -87,7 +87,7 @@ def test_equal_names_are_identical_features():
         again = {"".join(list(name)) if type(name) is str else name: value for name, value in x.items()}
         changed = {name + "b" if type(name) is str else name: value for name, value in x.items()}
         canonical = {sys.intern(name) if type(name) is str else name: value for name, value in x.items()}
-        plain.memo = False
+        plain.rows.memo = False
         for sample, expected in ((x, canonical), (again, canonical), (changed, changed), (again, canonical)):
             assert f.evaluate(sample) == plain.evaluate(expected)
         if t % 3 == 0:

@@ -163,7 +163,7 @@ def test_the_memo_notices_changed_coefficients():
         lambda f: f.scale(1e-150),
     ):
         f, g = filled(20, inverse=True), filled(20, inverse=True)
-        g.memo = False
+        g.rows.memo = False
         x = {0: 1.0, 1: -1.0, 2: 0.5}
         for h in (f, g):
             h.evaluate(x)

@@ -137,7 +137,7 @@ class Worst:
             return
         points = [f.point(i) for i in range(len(f))]
         K, alpha = gram(points, points), f.columns[:, :: f.n_outputs].astype(LONG)
-        *_, norm, values, inverse, _ = f.__reduce__()[1]  # what is kept
+        *_, norm, values, inverse = f.__reduce__()[1]  # what is kept
         if norm or len(f) <= BUDGET:
             size = float((np.abs(alpha) * (K @ np.abs(alpha))).sum())
             self.see("norm", abs(float((alpha * (K @ alpha)).sum()) - model.norm**2) / (size or 1.0))

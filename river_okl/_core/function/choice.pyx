@@ -6,11 +6,8 @@ that agree to 1e-9, go to the oldest, so that the choice is the same on any mach
 
 from libc.math cimport INFINITY, fabs
 
-from river_okl._core.function.coefficients cimport Coefficients
-from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport SLACK, merged
-from river_okl._core.simd cimport merging
-from river_okl._core.store.points cimport Points
+from river_okl._core.simd cimport loops
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
@@ -59,7 +56,7 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
     if n < 2:
         raise ValueError("one support vector has no partner")
     rows.compute_of(p, rows.other)
-    merging.losses(coef, scale, kappa, n, alpha_p, losses)
+    loops.losses(coef, scale, kappa, n, alpha_p, losses)
     losses[p] = INFINITY
     for i in range(n):
         alpha_i = scale * coef[i]

@@ -286,25 +286,6 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
     return worst
 
 
-def bordered(const double[:, ::1] K, const Py_ssize_t[::1] order, const double[::1] row):
-    """K of these points and one more, given its row with its own number last."""
-    cdef Py_ssize_t i, j, m = order.shape[0]
-    check_square(K, K.shape[0])
-    if row.shape[0] != m + 1:
-        raise ValueError(f"a row of {row.shape[0]} numbers for {m} points and one more")
-    out = np.empty((m + 1, m + 1))
-    cdef double[:, ::1] grown = out
-    for i in range(m):
-        if not 0 <= order[i] < K.shape[0]:
-            raise IndexError(f"point {order[i]} of {K.shape[0]}")
-    for i in range(m):
-        for j in range(m):
-            grown[i, j] = K[order[i], order[j]]
-        grown[i, m] = grown[m, i] = row[i]
-    grown[m, m] = row[m]
-    return out
-
-
 def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
     """The two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties (1e-9 relative) go to
     the oldest."""

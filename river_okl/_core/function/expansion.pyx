@@ -62,17 +62,28 @@ cdef class Expansion(Function):
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
+    cdef Points points
+    cdef Coefficients alpha
+    cdef Gram gram_                 # or None
+    cdef Norms norms
+    cdef readonly object budget     # of all classes; None: no limit
+    cdef object each                # the budget per class, or None
+    cdef readonly bint spare
+    # scratch about the last sample; never pickled
+    cdef Sums sums
+    cdef double ald_residual        # δ² of the last sample, if ald_residual_valid
+    cdef bint ald_residual_valid
+
     def __init__(
-        self, tuple kernel, *, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1,
+        self, tuple kernel, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1,
         bint norm=False, bint values=False, bint inverse=False
     ):
         if self.points is not None:
             raise RuntimeError("an Expansion cannot be initialised twice")
         if budget is not None and not 1 <= budget <= MAX_POINTS:
             raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MAX_POINTS:,}")
-        self.budget = budget
+        self.budget, self.spare = budget, spare
         self.each = budget if per_class else None
-        self.spare = spare
         self.points = Points(None if budget is None else min(budget + spare, MAX_POINTS))
         self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
@@ -411,16 +422,16 @@ cdef class Expansion(Function):
 
     cdef int solve(self) except -1:
         self.rows.seen()
-        self.require_gram()
         if not self.ald_residual_valid:
-            self.ald_residual = self.gram_.solve(self.rows.row, self.rows.self_similarity)
+            self.ald_residual = self.required().solve(self.rows.row, self.rows.self_similarity)
             self.ald_residual_valid = True
         return 0
 
-    cdef int require_gram(self) except -1:
+    cdef Gram required(self):
+        """K and K⁻¹."""
         if self.gram_ is None:
             raise RuntimeError("this expansion has no inverse Gram matrix: create it with inverse=True")
-        return 0
+        return self.gram_
 
     cpdef double project(self) except? -1.0:
         """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
@@ -450,25 +461,21 @@ cdef class Expansion(Function):
 
     def inverse_times(self, vector):
         """K⁻¹ v"""
-        self.require_gram()
-        return self.gram_.times_vector(vector, True)
+        return self.required().times_vector(vector, True)
 
     def gram_times(self, vector):
         """K v"""
-        self.require_gram()
-        return self.gram_.times_vector(vector, False)
+        return self.required().times_vector(vector, False)
 
     @property
     def inverse_diagonal(self):
         """The diagonal of K⁻¹: the inverse of δ² of every support vector given the others."""
-        self.require_gram()
-        return self.gram_.diagonal()
+        return self.required().inverse.diagonal()
 
     @property
     def inverse(self):
         """A copy of K⁻¹."""
-        self.require_gram()
-        return self.gram_.dense()
+        return self.required().inverse.matrix()
 
     # Reading f --------------------------------------------------------------------------------------------------------
 
@@ -676,10 +683,10 @@ cdef class Expansion(Function):
 
     def __reduce__(self):
         options = (
-            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs,
-            bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
+            self.kernel.terms, self.budget if self.each is None else self.each, self.each is not None, bool(self.spare),
+            self.alpha.n_outputs, bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None
         )
-        return _new, options, self.state()
+        return Expansion, options, self.state()
 
     def _check(self):
         """Check the invariants at the heads of the core's files, by brute force."""
@@ -691,10 +698,3 @@ cdef class Expansion(Function):
                 # in the direction of an eigenvalue λ a jitter ε leaves ε / (λ + ε) of k, itself at most √(λ k_tt)
                 residual = np.abs(self.row - gram @ self.projection).max()
                 assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"
-
-
-def _new(terms, budget, spare, n_outputs, norm, values, inverse, per_class=False):
-    return Expansion(
-        terms, budget=budget, per_class=per_class, spare=spare, n_outputs=n_outputs, norm=norm, values=values,
-        inverse=inverse
-    )

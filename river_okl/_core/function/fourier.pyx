@@ -18,7 +18,7 @@ from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport FARTHEST
 from river_okl._core.simd cimport fourier, linalg
 from river_okl._core.store.memory cimport Owner
-from river_okl._core.store.points cimport Points
+from river_okl._core.store.points cimport LANES, Points
 from river_okl._core.store.sample cimport Frame, Sample, same_name
 
 from river_okl._core.function.frequencies import frequencies
@@ -28,7 +28,6 @@ cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
 
 cdef enum:
-    LANES = 8
     KEPT = 1000
 cdef double LARGEST_FREQUENCY = 9.0  # bound on a normal number from 53 bits, by Box and Muller
 
@@ -195,7 +194,7 @@ cdef class FourierExpansion(Function):
     cdef double *w                  # its data
     cdef Py_ssize_t target, rival   # the direction of the last sample; no target: f itself
 
-    def __init__(self, tuple kernel, *, Py_ssize_t n_components, key):
+    def __init__(self, tuple kernel, Py_ssize_t n_components, key):
         self.rows = Rows(Points(), CompiledKernel(kernel))
         self.features = RandomFeatures(n_components, key)
         self.size = 2 * n_components
@@ -354,7 +353,7 @@ cdef class FourierExpansion(Function):
         self.restore(state)
 
     def __reduce__(self):
-        return _new, (self.rows.kernel.terms, self.features.D, self.features.key), self.state()
+        return FourierExpansion, (self.rows.kernel.terms, self.features.D, self.features.key), self.state()
 
     def _check(self):
         """Check the invariants by brute force."""
@@ -363,7 +362,3 @@ cdef class FourierExpansion(Function):
         if self.weights is not None:
             assert self.weights.shape == (max(1, self.n_classes), self.size) and np.isfinite(self.weights).all()
             assert self.weights.ctypes.data == <size_t> self.w
-
-
-def _new(terms, n_components, key):
-    return FourierExpansion(terms, n_components=n_components, key=key)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import numbers
 from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from river_okl._core.store.sample import canonical
 
 
 def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
@@ -21,14 +22,3 @@ def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.floa
     u, v = ((bits >> np.uint64(11)).astype(np.float64) + 0.5).reshape(2, n_components) * 2.0**-53
     column: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
     return column
-
-
-def canonical(name: Hashable) -> Hashable:
-    """The same value for names that are equal as dict keys: 1, 1.0 and True; "a" and a string subclass."""
-    if isinstance(name, str):
-        return str(name)
-    if isinstance(name, tuple):
-        return tuple(map(canonical, name))
-    if isinstance(name, numbers.Real | np.bool_):
-        return int(name) if math.isfinite(name) and name == int(name) else float(name)
-    return name

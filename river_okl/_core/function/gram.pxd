@@ -27,8 +27,6 @@ cdef class Gram(Owner):
     cdef double refine(self, const double *k) noexcept
     cdef void times(self, const double *v, bint inverted, double *out) noexcept
     cdef object times_vector(self, vector, bint inverted)
-    cdef object dense(self)
-    cdef object diagonal(self)
     cdef dict state(self)
     cdef int restore(self, dict state, Py_ssize_t n) except -1
     cdef object check(self, gram, double slack)

@@ -20,16 +20,12 @@ cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
-from river_okl._core.linalg cimport Triangle
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner
 
 import numpy as np
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.states import (
-    LARGEST_COUNT, checked_array, checked_flag, checked_whole
-)
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, checked_whole
 
 cdef enum:
     CHECK_EVERY = 64
@@ -155,7 +151,6 @@ cdef class Gram(Owner):
     cdef int rebuild(self) except -1:
         """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
         cdef Py_ssize_t j, n = self.gram.n, ld = self.inverse.capacity
-        cdef Py_ssize_t rows = self.gram.capacity  # another one after a ``reserve`` that failed
         cdef double *gram = self.gram.numbers
         cdef double *inverse = self.inverse.numbers
         cdef bint positive
@@ -164,11 +159,11 @@ cdef class Gram(Owner):
         self.inverse.clear()
         self.inverse.n = n
         for j in range(n):
-            largest = max(largest, gram[j * rows + j])
+            largest = max(largest, gram[j * ld + j])
         largest = largest if largest > 0.0 else 1.0
         while n:
             for j in range(n):
-                memcpy(inverse + j * ld, gram + j * rows, (j + 1) * sizeof(double))
+                memcpy(inverse + j * ld, gram + j * ld, (j + 1) * sizeof(double))
                 inverse[j * ld + j] += jitter * largest
             positive = linalg.cholesky(inverse, ld, n) == 0
             if positive:
@@ -199,14 +194,6 @@ cdef class Gram(Owner):
 
     # As a whole -------------------------------------------------------------------------------------------------------
 
-    cdef object dense(self):
-        """K⁻¹, a copy."""
-        return self.inverse.matrix()
-
-    cdef object diagonal(self):
-        """The diagonal of K⁻¹: one over the δ² of every point given the others."""
-        return self.inverse.diagonal()
-
     cdef dict state(self):
         """All of it by name."""
         return {
@@ -230,4 +217,4 @@ cdef class Gram(Owner):
         """K is this matrix, and K⁻¹ is finite."""
         assert self.gram.n == self.inverse.n == len(gram)
         assert_close(self.gram.matrix(), gram, rtol=1e-9, atol=10 * slack + 1e-12)
-        assert np.isfinite(self.dense()).all()
+        assert np.isfinite(self.inverse.matrix()).all()

@@ -9,7 +9,6 @@ Input is checked beforehand; if a row is rejected nevertheless, for its κ(x, x)
 """
 
 from river_okl._core.calibration cimport Calibration
-from river_okl._core.lock cimport Lock
 from river_okl._core.store.sample cimport Frame
 
 from river_okl._core.store.sample import shown
@@ -41,15 +40,6 @@ cdef class Function:
     def given(self):
         """The last sample, for whatever reads it once more in the same step: see ``Given`` in sample.pyx."""
         return self.rows.given()
-
-    @property
-    def memo(self):
-        """Whether results for the last sample are reused; tests disable it."""
-        return self.rows.memo
-
-    @memo.setter
-    def memo(self, bint value):
-        self.rows.memo = value
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample to be learned, along its direction."""

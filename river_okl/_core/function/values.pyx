@@ -17,11 +17,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.function.coefficients cimport Coefficients
-from river_okl._core.function.gram cimport Gram
-from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport Owner, array_of, fill
+from river_okl._core.store.memory cimport array_of, fill
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot

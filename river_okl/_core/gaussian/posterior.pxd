@@ -31,8 +31,8 @@ cdef class Posterior(Owner):
     cdef readonly Basis basis
     cdef readonly double prior_variance, forgetting, noise
     cdef readonly bint numeric          # whether targets are numbers, and no indices of classes
-    cdef readonly Py_ssize_t columns, columns_allocated
-    cdef double *means              # [columns_allocated, capacity] μ
+    cdef readonly Py_ssize_t columns
+    cdef double *means              # [columns, capacity] μ
     cdef Triangle learned           # D / factor
     cdef double factor
     cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
@@ -45,7 +45,6 @@ cdef class Posterior(Owner):
     cdef double variance            # Var f(x)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int add_column(self) except -1
     cdef int permute(self, list order) except -1
     cdef void predict(self, const double *k) noexcept nogil

@@ -32,11 +32,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport softmax
-from river_okl._core.linalg cimport Triangle
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner, array_of, fill
+from river_okl._core.store.memory cimport array_of, fill
 
-from river_okl._core.states import LARGEST_MEAN, checked_numbers
+from river_okl._core.states import LARGEST_MEAN, checked_float, checked_numbers, checked_whole
 
 JITTER = 1e-3                   # of κ(x, x)
 # A variance at a point, as a multiple of the prior's, beyond which a posterior restarts. It was learned from features
@@ -65,19 +64,14 @@ cdef class Basis(Owner):
         return self.inverse.n
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for this many points, at least as many as before.  If it raises, the room is as before."""
-        cdef double *products = NULL
+        """Room for this many points, at least as many as before."""
         self.q = self.doubles(self.q, self.capacity, capacity)
         self.column = self.doubles(self.column, self.capacity, capacity)
         if self.products != NULL:
-            products = self.doubles(NULL, 0, 2 * capacity * capacity)
-        try:
-            self.inverse.reserve(capacity)
-        except MemoryError:
-            self.release(products)
-            raise
-        self.release(self.products)
-        self.products, self.capacity = products, capacity
+            self.release(self.products)
+            self.products = self.doubles(NULL, 0, 2 * capacity * capacity)
+        self.inverse.reserve(capacity)
+        self.capacity = capacity
         return 0
 
     cdef int reserve_products(self) except -1:
@@ -165,9 +159,7 @@ cdef class Basis(Owner):
 
     def restore(self, dict state):
         """Resume from a state, after checking every number."""
-        if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
-            raise ValueError(f"a dictionary of {state['n']!r} points")
-        self.inverse.restore(state["inverse"], state["n"])
+        self.inverse.restore(state["inverse"], checked_whole(state, "n", 0, self.capacity))
 
 
 cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const double *h) noexcept nogil:
@@ -206,38 +198,27 @@ cdef class Posterior(Owner):
             self.add_column()
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for this many points, at least as many as before.  If it raises, the room is as before."""
-        cdef double *means
+        """Room for this many points, at least as many as before."""
+        cdef double *means = self.doubles(NULL, 0, self.columns * capacity)
         cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
         self.h = self.doubles(self.h, ld + 1, capacity + 1)
         self.was_h = self.doubles(self.was_h, ld + 1, capacity + 1)
-        means = self.doubles(NULL, 0, max(self.columns_allocated, 1) * capacity)
-        try:
-            self.learned.reserve(capacity)
-        except MemoryError:
-            self.release(means)
-            raise
+        self.learned.reserve(capacity)
         for o in range(self.columns):
             memcpy(means + o * capacity, self.means + o * ld, n * 8)
         self.release(self.means)
         self.means = means
         return 0
 
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """Room for so many columns of targets, of which there are as many as before."""
-        cdef Py_ssize_t ld = self.learned.capacity
+    cdef int add_column(self) except -1:
+        """Add a column of targets.  All past ones were 0, so this is exact."""
+        cdef Py_ssize_t ld = self.learned.capacity, columns = self.columns + 1
         self.mean = self.doubles(self.mean, self.columns, columns)
         self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
-        self.columns_allocated = columns
+        self.columns = columns
         if columns > VERY_MANY:
             self.basis.reserve_products()
-        return 0
-
-    cdef int add_column(self) except -1:
-        """One more column of targets, all of which were 0 so far: which is exact."""
-        self.reserve_columns(self.columns + 1)
-        self.columns += 1
         return 0
 
     cdef int permute(self, list order) except -1:
@@ -457,10 +438,8 @@ cdef class Posterior(Owner):
     def restore(self, dict state):
         """Resume from a state, when the basis has its own."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
-        means, factor = state["means"], state["factor"]
+        means, factor = state["means"], checked_float(state, "factor", 0.5 * SMALLEST_FACTOR, 1.0)
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
-        if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
-            raise ValueError(f"the factor of a posterior is {factor!r}")
         while self.columns < means.shape[0]:
             self.add_column()
         for o in range(self.columns):

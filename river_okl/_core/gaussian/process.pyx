@@ -59,7 +59,7 @@ cdef class Process(Owner):
     cdef double *losses         # [budget + 1]
 
     def __init__(
-        self, tuple terms, *, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
+        self, tuple terms, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
         bint numeric=True
     ):
         self.lock = Lock()
@@ -80,27 +80,13 @@ cdef class Process(Owner):
         """The positions of the points with coefficients: all."""
         return range(self.points.n)
 
-    @property
-    def memo(self):
-        """Whether the row of the last sample is reused."""
-        return self.rows.memo
-
-    @memo.setter
-    def memo(self, value):
-        self.rows.memo = value
-
     def __reduce__(self):
-        return _new, self.options(), self.state()
-
-    cdef tuple options(self):
-        return (
-            self.rows.kernel.terms,
-            self.budget,
-            self.posterior.prior_variance,
-            self.posterior.forgetting,
-            self.posterior.noise,
-            bool(self.posterior.numeric),
+        cdef Posterior posterior = self.posterior
+        options = (
+            self.rows.kernel.terms, self.budget, posterior.prior_variance, posterior.forgetting, posterior.noise,
+            bool(posterior.numeric)
         )
+        return Process, options, self.state()
 
     def __setstate__(self, state):
         self.restore(state)
@@ -248,7 +234,7 @@ cdef class Process(Owner):
                 self.posterior.exchange(before, after)
                 self.basis.rebuild(after)
                 self.release(after)
-            self.rows.measure_again()
+            self.rows.measure(x, self.rows.kernel.self_similarity(x.square))
             self.predict_again()
         self.fresh = False
         self.release(before)
@@ -332,18 +318,8 @@ cdef class Process(Owner):
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number.
 
-        There is no last sample afterwards.  If this raises, nothing has changed.
+        There is no last sample afterwards.
         """
-        cdef Process made = _new(*self.options())
-        made.fill(state)
-        made.rows.memo = self.rows.memo
-        self.p = self.doubles(self.p, 0, max(2, made.posterior.columns))
-        self.points, self.rows, self.basis, self.posterior = made.points, made.rows, made.basis, made.posterior
-        self.seen = made.seen
-        self.fresh = False
-
-    cdef int fill(self, dict state) except -1:
-        """``restore`` into a new object, which is invalid if this raises."""
         prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
         self.seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
         self.points.restore(state["points"])
@@ -356,10 +332,5 @@ cdef class Process(Owner):
             self.basis, prior_variance, self.posterior.forgetting, self.posterior.noise, self.posterior.numeric
         )
         self.posterior.restore(state["posterior"])
-        return 0
-
-
-def _new(terms, budget, prior_variance, forgetting, noise, numeric):
-    return Process(
-        terms, budget=budget, prior_variance=prior_variance, forgetting=forgetting, noise=noise, numeric=numeric
-    )
+        self.p = self.doubles(self.p, 0, max(2, self.posterior.columns))
+        self.fresh = False

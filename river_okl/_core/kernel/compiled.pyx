@@ -4,10 +4,11 @@ cimport cython
 from libc.math cimport fmin, sqrt
 from libc.string cimport memcpy
 
-from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport loops
 from river_okl._core.store.memory cimport aligned_resize, okl_free
-from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
+from river_okl._core.store.points cimport LANES
+from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM
 
 import math
 
@@ -15,9 +16,6 @@ import numpy as np
 
 from river_okl._core.states import checked_flag, checked_float, checked_whole
 from river_okl._core.store.sample import plain
-
-cdef enum:
-    LANES = 8               # doubles in the widest vector
 
 cpdef enum:
     BANDWIDTH_SAMPLES = 200

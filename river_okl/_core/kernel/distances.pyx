@@ -15,17 +15,14 @@ and of ‖x‖² under any weights, so that bandwidths follow the weights; after
 """
 
 from libc.math cimport fmax, fmin, sqrt
-from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
 from river_okl._core.simd cimport loops
-from river_okl._core.store.points cimport LANES, Feature, Points, value_at
-from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
-from river_okl._core.store.scaler cimport Scaler
-from river_okl._core.store.table cimport Table
+from river_okl._core.store.points cimport LANES, value_at
+from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
 
 from river_okl._core.states import check_positions
 
@@ -178,10 +175,7 @@ cdef class Distances(Table):
 
     cdef void point_removed(self, Py_ssize_t i) noexcept:
         """Point i has left, and the last has its position."""
-        cdef int m
-        for m in range(METRICS):
-            self.square[m][i] = self.square[m][self.points.n]
-            self.square[m][self.points.n] = 0.0
+        self.swap_remove(self.per_point, i)
 
     cdef int reserve_slots(self) except -1:
         """As many as the points have."""

@@ -40,14 +40,13 @@ cdef class Rows(Owner):
     cdef int reserve_items(self, Py_ssize_t size) except -1
     # The last sample
     cdef bint look(self, object sample) except -1
-    cdef bint look_again(self) except -1
+    cdef int measure(self, Sample *x, double similarity) except -1
     cdef Given given(self)
     cdef double similarity_of(self, const Sample *x) except? -1.0
     cdef Sample *seen(self) except NULL
     cdef void point_added(self) noexcept
     cdef void point_removed(self, Py_ssize_t p) noexcept
     cdef void kernel_moved(self) noexcept
-    cdef void measure_again(self) noexcept
     cdef int restored(self) except -1
     # Rows
     cdef void compute(self, Sample *x, double *out) noexcept nogil

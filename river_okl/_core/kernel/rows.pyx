@@ -17,22 +17,19 @@ is safe.
 
 cimport cython
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 import math
 
 import numpy as np
 
-from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.encoder cimport encode
-from river_okl._core.store.memory cimport Owner, array_of
-from river_okl._core.store.points cimport LANES, Feature, Points, find, scatter
-from river_okl._core.store.sample cimport (
-    LARGEST_SELF, Frame, Given, Sample, free_sample, given_of, same_sample, size_of_sample, take_row
-)
+from river_okl._core.store.memory cimport array_of
+from river_okl._core.store.points cimport LANES, Feature, find, scatter
+from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_sample, size_of_sample, take_row
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import checked_numbers
@@ -95,36 +92,32 @@ cdef class Rows(Owner):
         """
         cdef Sample *x = &self.samples[1 - self.last]
         cdef double similarity
-        if isinstance(sample, Given) and (<Given> sample).owner is self:
-            return self.look_again()
+        if isinstance(sample, Given) and (<Given> sample).owner is self:  # the last one, which is not read once more
+            x = self.seen()
+            if self.fresh and self.memo:
+                return False
+            self.measure(x, self.similarity_of(x))
+            return True
         encode(self.points, sample, x)
         similarity = self.similarity_of(x)
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
             return False
-        self.reserve_items(x.size)
         self.last = 1 - self.last
+        self.measure(x, similarity)
+        return True
+
+    cdef int measure(self, Sample *x, double similarity) except -1:
+        """The row of the last sample, with the current points and γ."""
         self.self_similarity = similarity
         self.points.refresh_slots(x)
+        self.reserve_items(x.size)
         if self.points.n * x.size > NOGIL_ABOVE:
             with nogil:
                 self.compute(x, self.row)
         elif self.points.n:
             self.compute(x, self.row)
         self.has_sample = self.fresh = True
-        return True
-
-    cdef bint look_again(self) except -1:
-        """``look`` at the last sample, which is not read once more."""
-        cdef Sample *x = self.seen()
-        if self.fresh and self.memo:
-            return False
-        self.self_similarity = self.similarity_of(x)
-        self.points.refresh_slots(x)
-        self.reserve_items(x.size)
-        if self.points.n:
-            self.compute(x, self.row)
-        self.fresh = True
-        return True
+        return 0
 
     cdef Given given(self):
         """The last sample, in place of the dict that it was."""
@@ -166,14 +159,6 @@ cdef class Rows(Owner):
             self.row[p] = self.row[last]
             self.row[last] = 0.0
         self.fresh = False
-
-    cdef void measure_again(self) noexcept:
-        """Recompute the row of the last sample with the current γ."""
-        cdef Sample *x = &self.samples[self.last]
-        self.self_similarity = self.kernel.self_similarity(x.square)
-        if self.points.n:
-            self.compute(x, self.row)
-        self.fresh = True
 
     cdef void kernel_moved(self) noexcept:
         """γ has changed: recompute κ(z_i, z_i); the row follows at the next ``look``."""

@@ -64,6 +64,9 @@ cdef extern from "rows.h":
         void (*densities)(
             const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide, double *narrow
         ) noexcept nogil
+        void (*losses)(
+            const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out
+        ) noexcept nogil
 
 cdef extern from "linalg.h":
     ctypedef struct Linalg:
@@ -96,12 +99,6 @@ cdef extern from "linalg.h":
 
 cdef extern from "merging.h":
     const double SLACK
-
-    ctypedef struct Merging:
-        void (*losses)(
-            const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out
-        ) noexcept nogil
-
     double merged(double alpha, double alpha_p, double kappa, double *h, double *alpha_z) noexcept nogil
 
 cdef extern from "fourier.h":

@@ -1,9 +1,6 @@
 /* The loops of fourier.h on vectors of W doubles (simd.h). Columns are aligned and padded to 8 numbers; w and z are
  * not. */
 
-#define LOAD(p) (*(const loose *)(p))
-#define STORE(p, v) (*(loose *)(p) = (v))
-
 /* sin t and cos t for |t| <= FARTHEST, error below 2e-16: t = n pi/2 + r with |r| <= pi/4, pi/2 in three parts, the
  * first two of 33 bits, so that their products with n are exact; then the polynomials of fdlibm (Sun Microsystems,
  * 1993), swapped and negated according to n mod 4. */
@@ -92,6 +89,3 @@ static void NAME(step)(double c, const double *z, Py_ssize_t n, double *w) {
 }
 
 static const Fourier NAME(fourier) = {NAME(features), NAME(far), NAME(step)};
-
-#undef LOAD
-#undef STORE

@@ -1,8 +1,5 @@
 /* The loops of linalg.h on vectors of W doubles (simd.h). The order of summation depends only on n. */
 
-#define LOAD(p) (*(const loose *)(p))
-#define STORE(p, v) (*(loose *)(p) = (v))
-
 static INLINE double NAME(total)(vec v) {
 #if W == 8
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
@@ -548,6 +545,3 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
 static const Linalg NAME(linalg) = {NAME(dot),         NAME(symmetric_times),  NAME(rank_one),    NAME(rank_one_times),
                                     NAME(cholesky),    NAME(solve_lower),      NAME(solve_upper), NAME(inverse),
                                     NAME(times),       NAME(transposed_times), NAME(add_product), NAME(eigen)};
-
-#undef LOAD
-#undef STORE

@@ -17,10 +17,6 @@
 
 #define SLACK 1e-13
 
-typedef struct {
-    void (*losses)(const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out);
-} Merging;
-
 static double logarithm_of_kappa(double kappa) { /* of the smallest double for 0 */
     return log(kappa < 4.9406564584124654e-324 ? 4.9406564584124654e-324 : kappa > 1.0 ? 1.0 : kappa);
 }

@@ -12,6 +12,7 @@
  *   least       the position of the smallest of them
  *   nearest     the positions of the points nearest to x
  *   closest     the same without their order, how far the nearest and the last of them are, and a farther one
+ *   losses      of fusing a support vector with every other one (merging.h)
  *   densities   sum_i e_i and sum_i e_i^4, e_i = exp(-gamma (|x-z_i|^2 - shift)): two kernel densities
  *
  * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) selects one.
@@ -62,6 +63,7 @@ typedef struct {
                     double *others, int32_t *at, Py_ssize_t *found, double *distances);
     void (*densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide,
                       double *narrow);
+    void (*losses)(const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out);
 } Loops;
 
 #endif

@@ -15,10 +15,6 @@ VARIANTS_OF(Loops, loops)
 #include "simd.h"
 VARIANTS_OF(Linalg, linalg)
 
-#define LOOPS "merging_variant.h"
-#include "simd.h"
-VARIANTS_OF(Merging, merging)
-
 #define LOOPS "fourier_variant.h"
 #include "simd.h"
 VARIANTS_OF(Fourier, fourier)

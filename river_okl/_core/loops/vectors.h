@@ -45,12 +45,16 @@ typedef int64_t NAME(ivec);
 #define ivec NAME(ivec)
 #define singles NAME(singles)
 #define half NAME(half)
+#define LOAD(p) (*(const loose *)(p))
+#define STORE(p, v) (*(loose *)(p) = (v))
 #else
 #undef vec
 #undef loose
 #undef ivec
 #undef singles
 #undef half
+#undef LOAD
+#undef STORE
 #undef SET
 #undef AS_INT
 #undef AS_REAL

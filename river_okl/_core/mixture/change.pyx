@@ -8,7 +8,6 @@ large rises count as changes.
 
 from libc.math cimport fmax, fmin, sqrt
 
-from river_okl._core.store.table cimport Table
 
 from river_okl._core.states import LARGEST_COUNT
 

@@ -32,6 +32,7 @@ from river_okl._core.store.sample cimport Sample
 from river_okl._core.mixture.linear import LinearModels
 from river_okl._core.mixture.logistic import Logistic
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
+from river_okl._core.states import checked_whole
 from river_okl._core.trees.class_leaf import ClassForest
 
 cdef enum:
@@ -79,8 +80,8 @@ cdef class ClassMixture(Mixture):
     cdef double *answer                     # [n_classes] that of the mixture: mixed or shared
 
     def __init__(
-        self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending,
-        bint scale=True, tuple without=()
+        self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
+        Py_ssize_t each=0, tuple without=()
     ):
         cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside)
         Mixture.__init__(
@@ -120,8 +121,8 @@ cdef class ClassMixture(Mixture):
     def __reduce__(self):
         make, options, state = Mixture.__reduce__(self)
         if self.each:  # the budget is that of two classes, and grows again with those of the state
-            kind, terms, _, *others = options
-            options = kind, terms, 2 * self.each, *others, self.each
+            terms, _, *others = options
+            options = terms, 2 * self.each, *others, self.each
         return make, options, state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
@@ -306,14 +307,10 @@ cdef class ClassMixture(Mixture):
         return [*zip(names, weights)]
 
     def restore(self, dict state):
-        classes = state["n_classes"]
-        if type(classes) is not int or not 2 <= classes <= 2**20:
-            raise ValueError(f"a mixture of {classes!r} classes")
+        classes = checked_whole(state, "n_classes", 2, 2**20)
         # the state must contain this many numbers before room for them is allocated
         if len(state["bayes"]["counts"]) != classes:
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
-        if any([state[forest.name]["n_classes"] != classes for forest in self.forests]):
-            raise ValueError("the forests of a mixture do not match its classes")
         while self.n_classes < classes:
             self.add_class()
         Mixture.restore(self, state)

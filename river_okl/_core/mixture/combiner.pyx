@@ -13,8 +13,6 @@ import numpy as np
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.inputs cimport bounded, inputs_of
-from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER

@@ -13,7 +13,8 @@ import numpy as np
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, update
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.target_leaf cimport TargetForest
+
+from river_okl._core.states import checked_float
 
 cdef double LARGEST = 1e9       # of a target in units of the mixture
 
@@ -50,9 +51,7 @@ cdef class Difference(TargetForest):
         return TargetForest.state(self) | {"last": self.last, "change": running_state(&self.change)}
 
     def restore(self, dict state):
-        last = state["last"]
-        if type(last) is not float or not abs(last) <= LARGEST:
-            raise ValueError(f"the last target is {last!r}")
+        last = checked_float(state, "last", -LARGEST, LARGEST)
         change = running_from(state["change"], "the statistics of the differences between targets are")
         TargetForest.restore(self, state)
         self.last, self.change = last, change

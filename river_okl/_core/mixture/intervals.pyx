@@ -13,10 +13,7 @@ errors are of another size, and everything restarts.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
-from libc.stdint cimport int64_t
 
-from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.ridge cimport Ridge
 
 from river_okl._core.states import LARGEST_COUNT
 

@@ -9,7 +9,7 @@ from libc.math cimport fmin
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
-from river_okl._core.calibration cimport sigmoid, softmax
+from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
@@ -80,11 +80,7 @@ cdef class LinearModels(Expert):
                 for o in range(room):
                     of_last[o] += coef[o] * value
         for i in range(LINEARS):
-            if columns == 1:
-                p[1] = sigmoid(score[i * room])
-                p[0] = 1.0 - p[1]
-            else:
-                softmax(score + i * room, 1.0, columns, p)
+            probabilities_of(score + i * room, 1.0, columns, p)
             p += max(2, columns)
         return 0
 

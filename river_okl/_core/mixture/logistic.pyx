@@ -16,7 +16,7 @@ from math import isqrt
 
 import numpy as np
 
-from river_okl._core.calibration cimport sigmoid, softmax
+from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.inputs cimport INPUTS, bounded, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
@@ -73,13 +73,9 @@ cdef class Logistic(Expert):
         self.covariance.times(1.0, self.inputs, self.h)
         self.variance = fmax(0.0, linalg.dot(self.h, self.inputs, n))
         shrink = 1.0 / sqrt(1.0 + M_PI / 8.0 * self.variance)
-        if columns == 1:
-            p[1] = sigmoid(shrink * linalg.dot(self.coef, self.inputs, n))
-            p[0] = 1.0 - p[1]
-        else:
-            for o in range(columns):
-                p[o] = linalg.dot(self.coef + o * INPUTS, self.inputs, n)
-            softmax(p, shrink, columns, p)
+        for o in range(columns):
+            p[o] = linalg.dot(self.coef + o * INPUTS, self.inputs, n)
+        probabilities_of(p, shrink, columns, p)
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:

@@ -38,7 +38,6 @@ dropped.
 """
 
 from libc.math cimport fmax, fmin
-from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
@@ -51,7 +50,7 @@ from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.sample cimport Given, is_word
-from river_okl._core.store.table cimport Axis, Table
+from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_predictions
@@ -114,8 +113,7 @@ cdef class Mixture(ScaledPoints):
 
     def __reduce__(self):
         dictionary, pending = self.processes.max_points, self.pending.max_samples
-        options = type(self), self.terms, self.budget, dictionary, self.scaler.active, pending
-        return _new, options, self.state()
+        return type(self), (self.terms, self.budget, dictionary, pending, self.scaler.active), self.state()
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
@@ -551,7 +549,3 @@ cdef class Mixture(ScaledPoints):
         made = make(*options)
         made.restore(Table.permuted(self, state, order) | {"pending": without_predictions(state["pending"])})
         return made
-
-
-def _new(cls, terms, budget, dictionary, scale, pending, *each):
-    return cls(terms, *each, budget=budget, dictionary=dictionary, scale=scale, pending=pending)

@@ -15,17 +15,14 @@ feature whose weight has vanished has none.
 """
 
 from libc.math cimport fabs, fmax, fmin
-from libc.stdint cimport int32_t
 
 import numpy as np
 
-from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.loops cimport SEGMENT
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport loops
 from river_okl._core.store.points cimport LANES, Feature, value_at
-from river_okl._core.store.ring cimport Ring
-from river_okl._core.store.sample cimport LARGEST, Sample
+from river_okl._core.store.sample cimport LARGEST
 
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions

@@ -16,12 +16,10 @@ As long as each label follows its prediction, nothing is stored or allocated.
 """
 
 from libc.math cimport fmax, fmin
-from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.store.ring cimport Ring
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 

@@ -7,15 +7,11 @@ point with the lowest removal cost is evicted, as in BPA.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
-from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport Calibration, sigmoid, softmax
-from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.kernel.distances cimport Distances
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.simd cimport loops
 from river_okl._core.store.sample cimport LARGEST_SUM, Sample
 from river_okl._core.store.table cimport Classes
@@ -121,11 +117,7 @@ cdef class Pool(Expert):
         else:
             for o in range(columns):
                 self.score[o] = loops.inner(self.row, self.coef + o * self.per_point.room, n) if n else 0.0
-        if columns == 1:
-            p[1] = sigmoid(factor * self.score[0])
-            p[0] = 1.0 - p[1]
-        else:
-            softmax(self.score, sqrt(0.5) * factor, columns, p)
+        probabilities_of(self.score, factor if columns == 1 else sqrt(0.5) * factor, columns, p)
         return 0
 
     cdef void add_listed(self) noexcept:

@@ -12,7 +12,6 @@ then.  Posteriors are about f at the points, so they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -20,12 +19,10 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.kernel.distances cimport Dictionary, Distances
-from river_okl._core.loops cimport METRICS
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.points cimport Feature, value_at
-from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
+from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 
 from river_okl._core.states import check_positions, checked_numbers
 

@@ -6,7 +6,6 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.table cimport Table
 
 from river_okl._core.states import LARGEST_MEAN
 

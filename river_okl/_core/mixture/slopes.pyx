@@ -4,17 +4,13 @@ A slope is a difference of kernel rows: κ is a function of x · z and of ‖x�
 """
 
 from libc.math cimport fmax
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from river_okl._core.gaussian.posterior cimport Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.mixture.expert cimport Outcome
-from river_okl._core.mixture.processes cimport KERNELS, POSTERIORS, Processes
+from river_okl._core.mixture.processes cimport KERNELS, POSTERIORS
 from river_okl._core.simd cimport linalg, loops
-from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport Feature, value_at
-from river_okl._core.store.sample cimport Sample
 
 cdef int EVERY = 8                  # samples, of which one gives slopes
 cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time

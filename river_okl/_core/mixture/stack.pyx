@@ -9,7 +9,7 @@ from libc.math cimport M_PI, fmax, fmin, log, sqrt
 from libc.string cimport memset
 
 from river_okl._core.calibration cimport sigmoid, softmax
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport LARGEST, Sample
 from river_okl._core.store.table cimport Classes

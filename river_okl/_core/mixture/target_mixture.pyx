@@ -83,7 +83,7 @@ cdef class TargetMixture(Mixture):
     cdef double *q
 
     def __init__(
-        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
+        self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
         tuple without=()
     ):
         Mixture.__init__(

@@ -12,9 +12,7 @@ units of its own running error, so that one that is often far off has little inf
 from libc.math cimport fabs, fmax, fmin
 
 from river_okl._core.calibration cimport weights_of_losses
-from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.processes cimport PROCESSES
-from river_okl._core.mixture.ridge cimport Ridge
 
 cdef double DISCOUNT = 0.99         # of running errors
 cdef double OUTLYING = 30.0         # running errors: one sample adds no more to a loss

@@ -13,9 +13,8 @@ from libc.math cimport INFINITY, NAN, fabs
 
 import numpy as np
 
-from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport (
-    LARGEST, Frame, Given, Sample, is_long, is_word, items_of, missing, number, reserve_sample, same_name, stored
+    LARGEST, Frame, Given, is_long, is_word, items_of, missing, number, reserve_sample, same_name, stored,
 )
 
 from river_okl._core.store.sample import shown

@@ -35,5 +35,6 @@ cdef class Owner:
 
 
 cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL
+cdef object viewed(void *buffer, Py_ssize_t n, dtype)
 cdef object array_of(const double *numbers, Py_ssize_t n)
 cdef int fill(double *target, numbers, Py_ssize_t n) except -1

@@ -1,5 +1,7 @@
 """Ownership of buffers: an object that derives from ``Owner`` frees its buffers and reports their size to River."""
 
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -77,6 +79,13 @@ cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) exc
     memset(<char *> p + n * size, 0, (max(capacity, 1) - n) * size)
     okl_free(old)
     return p
+
+
+cdef object viewed(void *buffer, Py_ssize_t n, dtype):
+    """The first n items of a buffer, as an array of NumPy on it."""
+    if n == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(PyMemoryView_FromMemory(<char *> buffer, n * dtype.itemsize, PyBUF_WRITE), dtype)
 
 
 cdef object array_of(const double *numbers, Py_ssize_t n):

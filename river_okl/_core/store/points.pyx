@@ -24,9 +24,7 @@ likewise in the same step.
 """
 
 cimport cython
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import math
@@ -34,8 +32,8 @@ from collections import Counter
 
 import numpy as np
 
-from river_okl._core.store.memory cimport Owner, aligned_resize, array_of, fill, okl_free
-from river_okl._core.store.sample cimport Sample, free_sample, reserve_sample, set_key
+from river_okl._core.store.memory cimport aligned_resize, array_of, fill, okl_free
+from river_okl._core.store.sample cimport free_sample, reserve_sample, set_key
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import check_points
@@ -143,7 +141,7 @@ cdef class Points(Owner):
     cdef Axis axis(self):
         """The points, for a table's arrays."""
         cdef Axis axis = Axis("point")
-        axis.follow(self, &self.n, &self.capacity)
+        axis.owner, axis.length, axis.needed = self, &self.n, &self.capacity
         return axis
 
     cdef Py_ssize_t padded(self) noexcept nogil:

@@ -17,3 +17,4 @@ cdef class Ring(Owner):
     cdef void *append(self) except NULL
     cdef void drop(self, Py_ssize_t count) noexcept
     cdef void clear(self) noexcept
+    cdef object latest(self, dtype)

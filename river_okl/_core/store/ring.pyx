@@ -2,7 +2,9 @@
 
 from libc.string cimport memcpy
 
-from river_okl._core.store.memory cimport Owner
+import numpy as np
+
+from river_okl._core.store.memory cimport viewed
 
 cdef Py_ssize_t LEAST_ROOM = 8
 
@@ -42,6 +44,10 @@ cdef class Ring(Owner):
         self.release(self.records)
         self.records = NULL
         self.n = self.room = self.start = 0
+
+    cdef object latest(self, dtype):
+        """A copy of the records, the oldest first."""
+        return viewed(self.records, self.room, dtype)[(self.start + np.arange(self.n)) % max(1, self.room)]
 
     def _check(self):
         """Assert the invariants."""

@@ -55,7 +55,5 @@ cdef double z_score(const Running *numbers, double value) noexcept nogil
 cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef bint update(Running *numbers, double value) noexcept nogil
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil
-cdef tuple numbers_of(const Running *numbers)
 cdef tuple running_state(const Running *numbers)
 cdef Running running_from(state, str what) except *
-cdef Running running(numbers) except *

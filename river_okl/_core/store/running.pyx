@@ -9,8 +9,7 @@ is closer to the one before than ``NEAR`` of its distance from the mean), or the
 level has changed: from then on they count as they are.
 """
 
-from libc.math cimport fmax, fmin, isfinite, sqrt
-from libc.stdint cimport int64_t
+from libc.math cimport fmax, fmin, isfinite
 
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT
 
@@ -84,30 +83,20 @@ cdef inline double bounded(double value) noexcept nogil:
     return fmin(fmax(value, -LARGEST), LARGEST)
 
 
-cdef tuple numbers_of(const Running *numbers):
-    """In the order of ``NUMBERS``, for ``running``."""
+cdef tuple running_state(const Running *numbers):
+    """In the order of ``NUMBERS``, for ``running_from``."""
     return (
-        numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
-        numbers.run, numbers.outlier
+        <double> numbers.count, numbers.mean, numbers.variance, <double> numbers.block, numbers.block_mean,
+        numbers.block_square, <double> numbers.run, numbers.outlier
     )
 
 
-cdef tuple running_state(const Running *numbers):
-    """What ``running_from`` takes."""
-    return tuple([float(number) for number in numbers_of(numbers)])
-
-
 cdef Running running_from(state, str what) except *:
-    """From a state of its own, after checking every number; ``what`` they are the statistics of."""
+    """From a state, after checking every number; ``what`` they are the statistics of."""
+    cdef Running made
     if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
         raise ValueError(f"{what} out of range")
-    return running(state)
-
-
-cdef Running running(numbers) except *:
-    """From a state, after checking every number."""
-    cdef Running made
-    known, mean, variance, block, block_mean, block_square, run, outlier = numbers
+    known, mean, variance, block, block_mean, block_square, run, outlier = state
     if not (
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
@@ -118,7 +107,7 @@ cdef Running running(numbers) except *:
         and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
         and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
     ):
-        raise ValueError("the statistics of a scaler are out of range")
+        raise ValueError(f"{what} out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
     made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
     made.run, made.outlier = <int64_t> run, outlier

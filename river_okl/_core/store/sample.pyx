@@ -2,11 +2,9 @@
 
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.math cimport fabs
-from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
 from river_okl._core.store.memory cimport aligned_resize, okl_free

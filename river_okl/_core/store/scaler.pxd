@@ -1,6 +1,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.running cimport Running
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
@@ -15,7 +16,7 @@ cdef struct Feature:
     bint word                   # an indicator: neither centred nor scaled
 
 
-cdef class Scaler:
+cdef class Scaler(Owner):
     cdef readonly bint active
     cdef dict index             # feature name -> place
     cdef Feature *features

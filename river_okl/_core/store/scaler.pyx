@@ -20,18 +20,16 @@ The number of features is bounded: if there are more than ``SPARE`` and more tha
 unreferenced ones are dropped, the longest unseen first.
 """
 
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport fmax, fmin, isfinite, sqrt
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.store.memory cimport aligned_resize, okl_free
-from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, numbers_of, running, update
-from river_okl._core.store.sample cimport LARGEST_COUNT, Sample, is_word
+from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, running_from, running_state, update
+from river_okl._core.store.sample cimport LARGEST_COUNT, is_word
 
+from river_okl._core.states import checked_whole
 from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import plain, shown
 
@@ -48,7 +46,7 @@ cdef double INDICATOR = 1.0
 COLUMNS = ("place", "first", "last", "count", "centred")
 
 
-cdef class Scaler:
+cdef class Scaler(Owner):
     """Statistics of features by name, and scaling by them; with ``active=False`` only a list of names."""
 
     def __init__(self, bint active=True):
@@ -62,13 +60,6 @@ cdef class Scaler:
             Py_CLEAR(self.keys[i])
         for i in range(self.size):
             Py_CLEAR(self.features[i].key)
-        okl_free(self.keys)
-        okl_free(self.places)
-        okl_free(self.features)
-        okl_free(self.marks)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.allocated * (sizeof(Feature) + 8) + self.items_allocated * 12
 
     def __len__(self):
         return len(self.index)
@@ -76,7 +67,7 @@ cdef class Scaler:
     cdef Axis axis(self):
         """The places of features, for a table's arrays."""
         cdef Axis axis = Axis("feature", min_room=8, growth_eighths=8)
-        axis.follow(self, &self.size, &self.size)
+        axis.owner, axis.length, axis.needed = self, &self.size, &self.size
         return axis
 
     cdef int reserve(self, Py_ssize_t size) except -1:
@@ -84,8 +75,8 @@ cdef class Scaler:
         cdef Py_ssize_t allocated
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.keys = <PyObject **> aligned_resize(self.keys, self.items_allocated, allocated, sizeof(PyObject *))
-            self.places = <int32_t *> aligned_resize(self.places, self.items_allocated, allocated, 4)
+            self.keys = <PyObject **> self.resize(self.keys, self.items_allocated, allocated, sizeof(PyObject *))
+            self.places = <int32_t *> self.resize(self.places, self.items_allocated, allocated, 4)
             self.items_allocated = allocated
         return 0
 
@@ -225,8 +216,8 @@ cdef class Scaler:
         if not self.free_places:
             if self.size == self.allocated:
                 allocated = max(8, 2 * self.allocated)
-                self.features = <Feature *> aligned_resize(self.features, self.size, allocated, sizeof(Feature))
-                self.marks = <int64_t *> aligned_resize(self.marks, self.size, allocated, 8)
+                self.features = <Feature *> self.resize(self.features, self.size, allocated, sizeof(Feature))
+                self.marks = <int64_t *> self.resize(self.marks, self.size, allocated, 8)
                 self.allocated = allocated
             self.free_places.append(self.size)
             self.size += 1
@@ -269,7 +260,7 @@ cdef class Scaler:
         for key, place in self.index.items():  # no-cython-lint
             feature = &self.features[<Py_ssize_t> place]
             rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
-            numbers.append(numbers_of(&feature.values))
+            numbers.append(running_state(&feature.values))
         kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
         return {
@@ -283,20 +274,18 @@ cdef class Scaler:
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
         cdef Py_ssize_t i
-        names, free, seen = state["names"], state["free"], state["seen"]
+        names, free, seen = state["names"], state["free"], checked_whole(state, "seen", 0, LARGEST_COUNT)
         place, first, last, count, centred = columns = [state[name] for name in COLUMNS]
         n = len(names)
         if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
             raise ValueError("the features of a scaler do not match")
-        if type(seen) is not int or not 0 <= seen <= LARGEST_COUNT or free.ndim != 1:
-            raise ValueError(f"a scaler that has seen {seen!r} samples")
-        if not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
+        if free.ndim != 1 or not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
             raise ValueError("the places of a scaler's features do not match")
         if n and not (first.min() >= 1 and last.min() >= 1 and last.max() <= seen and count.min() >= 1):
             raise ValueError("the statistics of a scaler are out of range")
         if state["numbers"].shape != (n, len(NUMBERS)):
             raise ValueError("the numbers of a scaler do not match its features")
-        values = [running(numbers) for numbers in state["numbers"].tolist()]
+        values = [running_from(numbers, "the statistics of a scaler are") for numbers in state["numbers"].tolist()]
         for i in range(n + free.size):
             self.place_of(i)
         self.index.clear()

@@ -20,7 +20,6 @@ cdef class Axis:
     cdef const Py_ssize_t *needed   # how many room is needed for
 
     cdef bint is_full(self) noexcept
-    cdef void follow(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
 
 
 @cython.final
@@ -53,8 +52,6 @@ cdef class Table(Owner):
     cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
-    cdef PyObject **in_units        # [n_in_units] those of them whose values are in units of a target
-    cdef Py_ssize_t n_in_units
     cdef dict parts                 # tables of its own, by name; None: it has none
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
@@ -66,7 +63,6 @@ cdef class Table(Owner):
     cdef object saved(self, Array array)
     cdef int check_saved(self, Array array, dict state) except -1
     cpdef void discard(self, size_t address) noexcept
-    cdef Py_ssize_t leave_out(self, PyObject **arrays, Py_ssize_t n, void **pointer) noexcept
     cpdef int reserve(self) except -1
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept

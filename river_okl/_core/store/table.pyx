@@ -17,11 +17,10 @@ number of something.  Cell [i, j, k] of an array is number (i · room_j + j) · 
 takes the room of an axis from the axis.  Cells beyond the length of an axis have the default value.
 """
 
-from cpython.buffer cimport PyBUF_WRITE
-from cpython.memoryview cimport PyMemoryView_FromMemory
-from cpython.object cimport PyObject
 from libc.math cimport fmax, fmin
 from libc.string cimport memcpy
+
+from river_okl._core.store.memory cimport viewed
 
 import numpy as np
 
@@ -50,10 +49,6 @@ cdef class Axis:
     cdef bint is_full(self) noexcept:
         """Whether more room is needed than there is."""
         return self.needed[0] > self.room
-
-    cdef void follow(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
-        """They belong to another object, which counts them."""
-        self.owner, self.length, self.needed = owner, length, needed
 
     def __len__(self):
         return self.length[0]
@@ -167,12 +162,6 @@ cdef class Table(Owner):
         array.clear(self.start(array), size)
         self.declared[self.n_declared] = <PyObject *> array
         self.n_declared += 1
-        if power:
-            self.in_units = <PyObject **> self.resize(
-                self.in_units, self.n_in_units, self.n_in_units + 1, sizeof(PyObject *)
-            )
-            self.in_units[self.n_in_units] = <PyObject *> array
-            self.n_in_units += 1
 
     def derive(self, size_t address, tuple axes, *, dtype="f8", default=0.0):
         """An array that is computed from those of the state."""
@@ -192,19 +181,14 @@ cdef class Table(Owner):
     cpdef void discard(self, size_t address) noexcept:
         """An array is no longer needed; its pointer becomes NULL."""
         cdef void **pointer = <void **> address
-        self.n_declared = self.leave_out(self.declared, self.n_declared, pointer)
-        self.n_in_units = self.leave_out(self.in_units, self.n_in_units, pointer)
+        cdef Py_ssize_t i, kept = 0
+        for i in range(self.n_declared):
+            if self.pointer(<Array> self.declared[i]) != pointer:
+                self.declared[kept] = self.declared[i]
+                kept += 1
+        self.n_declared = kept
         self.release(pointer[0])
         pointer[0] = NULL
-
-    cdef Py_ssize_t leave_out(self, PyObject **arrays, Py_ssize_t n, void **pointer) noexcept:
-        """Leave the array with this pointer out of a list of n; how many are left."""
-        cdef Py_ssize_t i, kept = 0
-        for i in range(n):
-            if self.pointer(<Array> arrays[i]) != pointer:
-                arrays[kept] = arrays[i]
-                kept += 1
-        return kept
 
     cdef void **pointer(self, Array array) noexcept:
         """The attribute that points to its buffer."""
@@ -333,8 +317,10 @@ cdef class Table(Owner):
         cdef Array array
         cdef double *cells
         cdef double factor
-        for i in range(self.n_in_units):
-            array = <Array> self.in_units[i]
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.power == 0:
+                continue
             factor, cells = ratio if array.power == 1 else ratio * ratio, <double *> self.start(array)
             self.strides(array, None, &size, &after)
             for j in range(size):
@@ -359,10 +345,7 @@ cdef class Table(Owner):
         cdef Py_ssize_t k, size, after
         room = [self.room(array.axes[k]) for k in range(array.n_axes)]
         self.strides(array, None, &size, &after)
-        if size == 0:
-            return np.empty(room, array.dtype)
-        cells = PyMemoryView_FromMemory(self.start(array), size * array.item, PyBUF_WRITE)
-        return np.frombuffer(cells, array.dtype).reshape(room)
+        return viewed(self.start(array), size, array.dtype).reshape(room)
 
     cdef object cells(self, Array array):
         """Those in use."""

@@ -1,9 +1,10 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.scaler cimport Scaler
 
 
-cdef class Words:
+cdef class Words(Owner):
     cdef Scaler scaler
     cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
     cdef list fresh             # keys made by the last encoded sample

@@ -8,13 +8,10 @@ table of fixed size in which the newest words replace the oldest of their set: i
 memory nor time.  The hash depends on the word alone, not on the process.
 """
 
-from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from river_okl._core.store.memory cimport aligned_resize, okl_free
 from river_okl._core.store.sample cimport canonical, is_word
-from river_okl._core.store.scaler cimport Scaler
 
 cdef extern from "Python.h":
     void *PyUnicode_DATA(object text)
@@ -76,20 +73,13 @@ def named(features):
     return found
 
 
-cdef class Words:
+cdef class Words(Owner):
     """The words among the features of a scaler."""
 
     def __init__(self, Scaler scaler):
         self.scaler = scaler
         self.keys = {}
         self.fresh = []
-
-    def __dealloc__(self):
-        okl_free(self.once)
-        okl_free(self.unknown)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * (self.allocated + (SETS * WAYS if self.once != NULL else 0))
 
     cdef void begin(self) noexcept:
         """Start encoding another sample."""
@@ -120,7 +110,7 @@ cdef class Words:
                     return key
         if self.n_unknown == self.allocated:
             i = max(8, 2 * self.allocated)
-            self.unknown = <int64_t *> aligned_resize(self.unknown, self.allocated, i, 8)
+            self.unknown = <int64_t *> self.resize(self.unknown, self.allocated, i, 8)
             self.allocated = i
         self.unknown[self.n_unknown] = <int64_t> found
         self.n_unknown += 1
@@ -131,7 +121,7 @@ cdef class Words:
         """Count the words of the last encoded sample."""
         cdef Py_ssize_t i
         if self.n_unknown and self.once == NULL:
-            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
+            self.once = <int64_t *> self.resize(NULL, 0, SETS * WAYS, 8)
         for i in range(self.n_unknown):
             self.count(self.unknown[i])
         self.n_unknown = 0
@@ -170,7 +160,7 @@ cdef class Words:
         if seen_once.size > SETS * WAYS or not seen_once.all():
             raise ValueError("the words seen once are out of range")
         if seen_once.size and self.once == NULL:
-            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
+            self.once = <int64_t *> self.resize(NULL, 0, SETS * WAYS, 8)
         for each in seen_once.tolist():
             self.count(each)
         self.register(True)

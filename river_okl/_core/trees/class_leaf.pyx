@@ -200,13 +200,6 @@ cdef class ClassForest(Forest):
 
     # What there is ----------------------------------------------------------------------------------------------------
 
-    def restore(self, dict state):
-        if not 2 <= state["n_classes"] <= 2**20:
-            raise ValueError(f"a forest of {state['n_classes']!r} classes")
-        if tuple(state["units"]) != self.units():
-            raise ValueError("classes have no units")
-        Forest.restore(self, state)
-
     def permuted(self, dict state, list order):
         found = state | {"counts": state["counts"][:, order]}
         n, m = len(order), state["candidates"].shape[1]

@@ -44,7 +44,6 @@ cdef class Forest(Trees):
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil
     cdef bint find_split(self, const Block *block, Best *best) noexcept nogil
     cdef bint may_restart(self, int t) noexcept nogil
-    cdef tuple units(self)
     # A sample
     cdef void gather(self, const Block *block) noexcept nogil
     cdef void find_bins(self, const Block *block) noexcept nogil

@@ -12,7 +12,7 @@ A tree restarts if its error rises (an average over 100 samples against one over
 """
 
 from libc.math cimport fmax, sqrt
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 import math
@@ -21,7 +21,9 @@ import numpy as np
 
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.trees.tree cimport TEST_EVERY, Block, Tree, Trees
+from river_okl._core.trees.tree cimport TEST_EVERY
+
+from river_okl._core.states import checked_whole
 
 cdef extern from "forest.h":
     enum: LANES
@@ -88,10 +90,6 @@ cdef class Forest(Trees):
     cdef bint may_restart(self, int t) noexcept nogil:
         """Whether a tree may restart if its error has risen."""
         return True
-
-    cdef tuple units(self):
-        """Factor and offset that turn what the leaves predict into a target."""
-        return 1.0, 0.0
 
     # Room -------------------------------------------------------------------------------------------------------------
 
@@ -260,19 +258,11 @@ cdef class Forest(Trees):
         return [f"forest({self.n_trees} trees, {'all' if self.one_in == 1 else 'half of the'} features)"]
 
     def state(self):
-        return Trees.state(self) | {
-            "units": np.array(self.units()),
-            "seen": self.seen,
-            "random": int(self.random),
-            "n_classes": self.n_classes,
-        }
+        return Trees.state(self) | {"seen": self.seen, "random": int(self.random)}
 
     def restore(self, dict state):
-        n_classes, seen, random = [state[name] for name in ("n_classes", "seen", "random")]
-        if any([type(number) is not int for number in (n_classes, seen, random)]):
-            raise ValueError("the counts of a forest are no integers")
-        if not (0 <= seen < 2**62 and 0 <= random < 2**64):
-            raise ValueError("the counts of a forest are out of range")
+        """Resume from a state of as many classes as there are."""
+        seen, random = checked_whole(state, "seen", 0, 2**62), checked_whole(state, "random", 0, 2**64 - 1)
         Trees.restore(self, state)
         self.seen, self.random = seen, random
 
@@ -301,29 +291,6 @@ cdef class Forest(Trees):
         self.take_sample(
             &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w
         )
-
-    def replay(
-        self, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] values, const double[::1] targets
-    ):
-        """What is predicted of each sample before it is learned; sample i has the items from starts[i] to starts[i +
-        1]."""
-        cdef Py_ssize_t i, size = 0, items = places.shape[0], samples = targets.shape[0]
-        if (
-            starts.shape[0] != samples + 1 or values.shape[0] != items or starts[0] != 0 or starts[samples] != items
-            or (np.diff(starts) < 1).any()
-        ):
-            raise ValueError("places, values and targets do not match")
-        for i in range(items):
-            size = max(size, places[i] + 1)
-        if samples:
-            self.reserve_target(max(targets))
-        out = np.zeros((samples, self.n_classes))
-        cdef double[:, ::1] view = out
-        for i in range(samples):
-            self.reserve_places(size)
-            self.vote(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], &view[i, 0])
-            self.take_sample(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], targets[i], 1.0)
-        return out
 
     def act(self, action, one=None, other=None):
         """What the mixture calls without Python: ``add_class``, ``forget`` and ``rescale``."""

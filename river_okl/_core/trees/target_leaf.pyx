@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_losses
-from river_okl._core.trees.forest cimport GROWN, LEAST_BRANCH, Best, Forest, compare
+from river_okl._core.trees.forest cimport GROWN, LEAST_BRANCH, Best, compare
 from river_okl._core.trees.tree cimport Block, Tree
 
 from river_okl._core.states import checked_array
@@ -153,9 +153,6 @@ cdef class TargetForest(Forest):
 
     # Units ------------------------------------------------------------------------------------------------------------
 
-    cdef tuple units(self):
-        return self.scale, self.offset
-
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.scale *= ratio
         self.offset = ratio * self.offset + shift
@@ -198,9 +195,10 @@ cdef class TargetForest(Forest):
         """The mean of the target."""
         return float(Forest.predict(self, places, values)[0])
 
+    def state(self):
+        return Forest.state(self) | {"units": np.array([self.scale, self.offset])}
+
     def restore(self, dict state):
-        if state["n_classes"] != 1:
-            raise ValueError(f"a target of {state['n_classes']!r} classes")
         units = checked_array(state, "units", np.float64, 2, -1e5, 1e5)
         if not 1e-4 < units[0] < 1e4:
             raise ValueError("the units of a forest are out of range")

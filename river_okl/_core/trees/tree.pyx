@@ -13,15 +13,12 @@ A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics
 the samples without them is the block's less theirs.  A dropped feature counts as one that was always absent.
 """
 
-from cpython.buffer cimport PyBUF_WRITE
-from cpython.memoryview cimport PyMemoryView_FromMemory
-from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.splitmix cimport next_random, scrambled
+from river_okl._core.store.memory cimport viewed
 
 from river_okl._core.states import checked_array
 
@@ -51,13 +48,6 @@ cdef double MAX_SUM = 1e30
 FLOAT = np.dtype(np.float32)
 NODE = np.dtype([("feature", np.int32), ("cut", np.float32), ("child", np.int32)])
 OF_LEAF = np.dtype([("block", np.int32), ("errors", np.float32)])
-
-
-cdef object viewed(void *buffer, Py_ssize_t n, dtype):
-    """The first n items of a buffer, as an array of NumPy on it."""
-    if n == 0:
-        return np.empty(0, dtype)
-    return np.frombuffer(PyMemoryView_FromMemory(<char *> buffer, n * dtype.itemsize, PyBUF_WRITE), dtype)
 
 
 def _check_nodes(feature, child):
@@ -539,8 +529,7 @@ cdef class Trees(Expert):
         cdef Py_ssize_t first = sizeof(Block) // 4, group, m, size, limit, head, start, end
         cdef int t
         cdef Tree *tree
-        n_classes = state["n_classes"]
-        width = self.numbers * n_classes
+        n_classes, width = self.n_classes, self.numbers * self.n_classes
         ages = checked_array(state, "ages", np.int64, (self.n_trees, 4), 0, 2**52)
         running = checked_array(state, "running", np.float64, (self.n_trees, 3), 0.0, 1e100)
         n_leaves = ages[:, 0]
