@@ -272,9 +272,11 @@ class OSKLClassifier(GradientTwin):
 class KernelSGDClassifier(GradientTwin):
     """Pegasos; Le et al. 2016, Algorithm 1."""
 
-    def __init__(self, kernel, *, loss=None, l2=1e-3):
+    default_l2 = 1e-3
+
+    def __init__(self, kernel, *, loss=None, l2=None):
         super().__init__(kernel, loss)
-        self.l2 = l2
+        self.l2 = self.default_l2 if l2 is None else l2
         self.y_max = 0.0
 
     def learn(self, x, y):
@@ -296,10 +298,7 @@ class KernelSGDClassifier(GradientTwin):
 
 
 class KernelSGDRegressor(KernelSGDClassifier):
-    def __init__(self, kernel, *, l2=1e-2, **options):
-        super().__init__(kernel, l2=l2, **options)
-
-    default_loss = Squared
+    default_loss, default_l2 = Squared, 1e-2
 
 
 def merge_weight(a_m, a_p, kappa):
@@ -329,7 +328,7 @@ class BSGDClassifier(KernelSGDClassifier):
 
     n_neighbors = 4
 
-    def __init__(self, kernel, *, loss=None, l2=1e-3, budget=100, maintenance="removal"):
+    def __init__(self, kernel, *, loss=None, l2=None, budget=100, maintenance="removal"):
         super().__init__(kernel, loss=loss, l2=l2)
         self.budget = budget
         self.maintenance = maintenance
@@ -396,10 +395,7 @@ class BSGDClassifier(KernelSGDClassifier):
 
 
 class BSGDRegressor(BSGDClassifier):
-    def __init__(self, kernel, *, l2=1e-2, **options):
-        super().__init__(kernel, l2=l2, **options)
-
-    default_loss = Squared
+    default_loss, default_l2 = Squared, 1e-2
 
 
 class NBSGDClassifier(BSGDClassifier):
@@ -410,7 +406,7 @@ class NBSGDClassifier(BSGDClassifier):
         kernel,
         *,
         loss=None,
-        l2=1e-3,
+        l2=None,
         budget=100,
         beta=1000.0,
         maintenance="removal",
@@ -438,10 +434,7 @@ class NBSGDClassifier(BSGDClassifier):
 
 
 class NBSGDRegressor(NBSGDClassifier):
-    def __init__(self, kernel, *, l2=1e-2, **options):
-        super().__init__(kernel, l2=l2, **options)
-
-    default_loss = Squared
+    default_loss, default_l2 = Squared, 1e-2
 
 
 class POMDRClassifier(Twin):

@@ -20,20 +20,29 @@ def hinge_loss(y, p):
     return max(0.0, 1.0 - y * p), y
 
 
-def insensitive_loss(y, p, eps):
-    return max(0.0, abs(y - p) - eps), sign(y - p)
+class PassiveAggressive(Twin):
+    def suffer(self, y, p):
+        return hinge_loss(y, p)
 
 
-class KernelPAClassifier(Twin):
+class Insensitive:
+    """Regression with the same steps."""
+
+    def __init__(self, kernel, *, eps=0.1, **options):
+        super().__init__(kernel, **options)
+        self.eps = eps
+
+    def suffer(self, y, p):
+        return max(0.0, abs(y - p) - self.eps), sign(y - p)
+
+
+class KernelPAClassifier(PassiveAggressive):
     """Crammer et al. 2006: PA, PA-I, PA-II as mode 0, 1, 2."""
 
     def __init__(self, kernel, *, C=1.0, mode=1):
         super().__init__(kernel)
         self.C = C
         self.mode = mode
-
-    def suffer(self, y, p):
-        return hinge_loss(y, p)
 
     def learn(self, x, y):
         self.t += 1
@@ -45,16 +54,11 @@ class KernelPAClassifier(Twin):
         self.add(x, s * tau, y)
 
 
-class KernelPARegressor(KernelPAClassifier):
-    def __init__(self, kernel, *, C=1.0, mode=1, eps=0.1):
-        super().__init__(kernel, C=C, mode=mode)
-        self.eps = eps
-
-    def suffer(self, y, p):
-        return insensitive_loss(y, p, self.eps)
+class KernelPARegressor(Insensitive, KernelPAClassifier):
+    pass
 
 
-class BPAClassifier(Twin):
+class BPAClassifier(PassiveAggressive):
     """Wang & Vucetic 2010."""
 
     def __init__(self, kernel, *, budget=100, C=1.0, maintenance="simple"):
@@ -62,9 +66,6 @@ class BPAClassifier(Twin):
         self.budget = budget
         self.C = C
         self.maintenance = maintenance
-
-    def suffer(self, y, p):
-        return hinge_loss(y, p)
 
     def learn(self, x, y):
         self.t += 1
@@ -121,16 +122,11 @@ class BPAClassifier(Twin):
         return V, beta, float(ar**2 * delta2)
 
 
-class BPARegressor(BPAClassifier):
-    def __init__(self, kernel, *, budget=100, C=1.0, maintenance="simple", eps=0.1):
-        super().__init__(kernel, budget=budget, C=C, maintenance=maintenance)
-        self.eps = eps
-
-    def suffer(self, y, p):
-        return insensitive_loss(y, p, self.eps)
+class BPARegressor(Insensitive, BPAClassifier):
+    pass
 
 
-class SPAClassifier(Twin):
+class SPAClassifier(PassiveAggressive):
     """Lu, Zhao & Hoi 2016, Algorithm 1."""
 
     def __init__(self, kernel, *, learning_rate=1.0, alpha=1.0, beta=5.0, averaged=True, seed=None):
@@ -140,9 +136,6 @@ class SPAClassifier(Twin):
         self.beta = beta
         self.averaged = averaged
         self.rng = random.Random(seed)
-
-    def suffer(self, y, p):
-        return hinge_loss(y, p)
 
     def decision(self, x):
         return self.average(x, len(self.history)) if self.averaged else self.f(x)
@@ -159,30 +152,8 @@ class SPAClassifier(Twin):
         self.remember()
 
 
-class SPARegressor(SPAClassifier):
-    def __init__(
-        self,
-        kernel,
-        *,
-        learning_rate=1.0,
-        alpha=1.0,
-        beta=5.0,
-        averaged=True,
-        seed=None,
-        eps=0.1,
-    ):
-        super().__init__(
-            kernel,
-            learning_rate=learning_rate,
-            alpha=alpha,
-            beta=beta,
-            averaged=averaged,
-            seed=seed,
-        )
-        self.eps = eps
-
-    def suffer(self, y, p):
-        return insensitive_loss(y, p, self.eps)
+class SPARegressor(Insensitive, SPAClassifier):
+    pass
 
 
 def two_variable_step(loss_t, loss_b, k_t, k_b, w, gamma_b, C):
