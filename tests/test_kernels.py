@@ -60,29 +60,20 @@ def test_repr():
     )
 
 
-@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, math.nan, math.inf, "scale", True, 1j, [], ()], ids=repr)
-@pytest.mark.parametrize("kernel", [kernels.RBF, kernels.Laplacian, kernels.Linear, kernels.Polynomial])
-def test_gammas_that_are_rejected(kernel, gamma):
-    with pytest.raises((ValueError, TypeError), match="gamma"):
-        kernel(gamma=gamma)
+POSITIVE = [0, 0.0, -1.0, math.nan, math.inf, "scale", True, 1j, [], ()]
+REJECTED = [
+    *((kernel, "gamma", POSITIVE) for kernel in (kernels.RBF, kernels.Laplacian, kernels.Linear, kernels.Polynomial)),
+    (kernels.RBF, "gamma", [(0.1, -1.0), (0.1, math.nan), ("a",), [0.1, None]]),
+    (kernels.Polynomial, "degree", [0, -1, 1.5, 2.0, True, "3", None, 101, math.nan]),
+    (kernels.Polynomial, "coef0", [-1.0, math.nan, math.inf, "1", None, 1j]),
+]
 
 
-@pytest.mark.parametrize("gamma", [(0.1, -1.0), (0.1, math.nan), ("a",), [0.1, None]], ids=repr)
-def test_scales_that_are_rejected(gamma):
-    with pytest.raises((ValueError, TypeError), match="gamma"):
-        kernels.RBF(gamma)
-
-
-@pytest.mark.parametrize("degree", [0, -1, 1.5, 2.0, True, "3", None, 101, math.nan], ids=repr)
-def test_degrees_that_are_rejected(degree):
-    with pytest.raises((ValueError, TypeError), match="degree"):
-        kernels.Polynomial(degree)
-
-
-@pytest.mark.parametrize("coef0", [-1.0, math.nan, math.inf, "1", None, 1j], ids=repr)
-def test_offsets_that_are_rejected(coef0):
-    with pytest.raises((ValueError, TypeError), match="coef0"):
-        kernels.Polynomial(2, coef0=coef0)
+@pytest.mark.parametrize(("kernel", "name", "values"), REJECTED)
+def test_values_that_are_rejected(kernel, name, values):
+    for value in values:
+        with pytest.raises((ValueError, TypeError), match=name):
+            kernel(**{name: value})
 
 
 def test_compositions_that_are_rejected():
