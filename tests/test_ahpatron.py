@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
@@ -68,17 +67,6 @@ def test_a_cancelled_half_is_not_rescaled():
     _halve(f, 1e-6)
     assert abs(f.coefficients).max() < 1.5
     assert model.norm < 1e-6
-
-
-@pytest.mark.parametrize("ridge", [5e-4, 1e-30])
-def test_duplicates_are_harmless(ridge):
-    rng = random.Random(7)
-    model = AhpatronClassifier(kernels.RBF(0.5), budget=30, ridge=ridge)
-    for _ in range(2000):
-        x = {"a": rng.choice((0.0, 1.0)) + 1e-9 * rng.random(), "b": 1e-12 * rng.random()}
-        model.learn_one(x, rng.choice((-1, 1)))
-        assert model.norm <= math.sqrt(30) / 2 * (1 + 1e-9)
-        assert abs(model.decision_function_one(x)) <= math.sqrt(30) / 2 * (1 + 1e-6)
 
 
 def test_the_ridge_is_raised_until_the_factorisation_exists():

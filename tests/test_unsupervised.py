@@ -7,13 +7,13 @@ import random
 
 import numpy as np
 import pytest
-from river import anomaly, base, datasets, linear_model, metrics, optim, preprocessing
+from river import anomaly, datasets, linear_model, metrics, optim, preprocessing
 
 import river_okl
 from river_okl import checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
-from tests.discovery import UNSUPERVISED, decision, small, snapshot, takes_words
+from tests.discovery import UNSUPERVISED, decision, small
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in UNSUPERVISED.items()])
 
@@ -49,41 +49,6 @@ def test_pipelines_of_them_are_saved(tmp_path):
         for x, _ in streams.dense(streams.CLASSIFICATION, n=20):
             assert restored.transform_one(x) == model.transform_one(x)
             assert restored.predict_proba_one(x) == model.predict_proba_one(x)
-
-
-# Frames ---------------------------------------------------------------------------------------------------------------
-
-
-@each_class
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_mini_batches_equal_single_samples(cls, library):
-    module = pytest.importorskip(library)
-    many, one = small(cls), small(cls)
-    for start in (0, 30, 60):
-        batch = xs(n=90)[start : start + 30]
-        X = module.DataFrame({name: [x[name] for x in batch] for name in batch[0]})
-        if isinstance(many, base.AnomalyDetector):
-            assert list(many.score_many(X)) == [one.score_one(x) for x in batch]
-        else:
-            found = many.transform_many(X)
-            assert type(found).__module__.startswith(library)
-            assert (
-                list(found.columns) == list(one.transform_one(batch[0]))
-                and len(found) == (30 if len(found.columns) else 0)
-            ) or start == 0
-            for i, x in enumerate(batch if len(found.columns) else []):
-                assert {name: found[name][i] for name in found.columns} == one.transform_one(x)
-        many.learn_many(X)
-        learn(one, batch)
-        assert snapshot(many) == snapshot(one)
-    before = snapshot(many)
-    bad = module.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, math.inf if takes_words(cls) else math.nan]})
-    for call in (many.learn_many, many.score_many if hasattr(many, "score_many") else many.transform_many):
-        with pytest.raises(ValueError, match=r"'x1' is .*(nan|inf)"):
-            call(bad)
-        assert snapshot(many) == before
-    many.learn_many(bad[:0])
-    assert snapshot(many) == before
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------
