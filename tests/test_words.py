@@ -457,15 +457,3 @@ def test_an_explanation_shows_the_start_of_a_long_string(cls):
     model = learn(small(cls, budget=30), long_samples(cls, 90, 1_000))
     shown = {name for name in model.feature_weights if name.startswith("text=")}
     assert len(shown) == 30 and all(len(name) < 150 and name[5:105] == name[5:7] * 50 for name in shown)
-
-
-@each_class
-def test_strings_and_names_that_never_recur_cost_a_bounded_amount(cls):
-    """However many there are in a sample, and however long."""
-    model, used = small(cls, budget=30), []
-    for t, (x, y) in enumerate(streams.dense(task(cls), 600)):
-        words = {f"w{i}": f"{t} {i} " * 200 for i in range(10)}
-        model.learn_one(x | words | {f"{t} {i} " * 200: 1.0 for i in range(10)}, y)
-        used.append(model._raw_memory_usage - of_trees(model))
-    assert max(used[400:]) <= 1.1 * max(used[200:400]), "it has stopped growing"
-    assert max(used) < 2_000_000
