@@ -14,7 +14,7 @@ from river import optim
 
 import river_okl
 from river_okl import kernels, losses
-from tests import streams
+from tests import reference, streams
 
 KERNEL = kernels.RBF(0.7)
 N = 200
@@ -177,23 +177,30 @@ def descended(model, x, y, step, probes, keep=1.0):
     """The result of a full gradient step."""
     g = losses.derivative(model.loss or model._default_loss)(y, model._f.evaluate(x))
     assert g != 0.0
-
-    def kappa(a, b):
-        return math.exp(-0.7 * sum((a[k] - b[k]) ** 2 for k in a))
-
+    kappa = reference.rbf(0.7)
     return keep * values(model, probes) - step * g * np.array([kappa(x, z) for z in probes])
 
 
-@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_expected_step_of_olru_is_gradient_descent(task):
+OLRU = {"c": 0.9, "power": 0.4, "learning_rate": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "chance", "step"),
+    [
+        ("OLRUClassifier", OLRU, lambda t, g: 0.9 * t**-0.4, lambda t: 0.3 * t**-0.7),
+        ("OLRURegressor", OLRU, lambda t, g: 0.9 * t**-0.4, lambda t: 0.3 * t**-0.7),
+        ("OSKLClassifier", {"learning_rate": 0.3, "averaged": False}, lambda t, g: abs(g), lambda t: 0.3),
+    ],
+)
+def test_the_expected_step_is_gradient_descent(name, parameters, chance, step):
     """Over both outcomes, weighted by their probabilities."""
-    model, x, y, probes = prepared(f"OLRU{task}", c=0.9, power=0.4, learning_rate=0.3)
+    model, x, y, probes = prepared(name, **parameters)
     t = model._t + 1
-    p = 0.9 * t**-0.4
+    p = chance(t, losses.derivative(model.loss or model._default_loss)(y, model._f.evaluate(x)))
     taken, passed = after(model, x, y, p - 1e-12), after(model, x, y, p + 1e-12)
     assert taken.n_support_vectors == passed.n_support_vectors + 1
     mean = p * values(taken, probes) + (1.0 - p) * values(passed, probes)
-    np.testing.assert_allclose(mean, descended(model, x, y, 0.3 * t**-0.7, probes), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(mean, descended(model, x, y, step(t), probes), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
@@ -237,15 +244,6 @@ def test_the_expected_step_of_bogd_is_gradient_descent(task, sampling):
     np.testing.assert_allclose(mean, expected, rtol=1e-9, atol=1e-10)
 
 
-def test_the_expected_step_of_oskl_is_gradient_descent():
-    model, x, y, probes = prepared("OSKLClassifier", learning_rate=0.3, averaged=False)
-    g = abs(losses.derivative(optim.losses.Log())(y, model._f.evaluate(x)))
-    taken, passed = after(model, x, y, g - 1e-12), after(model, x, y, g + 1e-12)
-    assert taken.n_support_vectors == passed.n_support_vectors + 1
-    mean = g * values(taken, probes) + (1.0 - g) * values(passed, probes)
-    np.testing.assert_allclose(mean, descended(model, x, y, 0.3, probes), rtol=1e-10, atol=1e-12)
-
-
 def mistakes(model, n, seed):
     """Feed n samples that the model gets wrong; yield the births before and after each."""
     rng = random.Random(seed)
@@ -256,9 +254,10 @@ def mistakes(model, n, seed):
         yield before, set(model._f.births.tolist())
 
 
-def test_rbp_removes_uniformly():
+@pytest.mark.parametrize("name", ["RBPClassifier", "OLRDClassifier", "BOGDClassifier"])
+def test_removals_are_uniform(name):
     """By position, by age, and independently of earlier removals (the seed is fixed, so p > 0.01 is deterministic)."""
-    model, budget = river_okl.RBPClassifier(KERNEL, budget=10, seed=3), 10
+    model, budget = getattr(river_okl, name)(KERNEL, budget=10, seed=3), 10
     positions, ages = [], []
     for before, left in mistakes(model, 6000, seed=4):
         if len(before) < budget:
@@ -274,18 +273,6 @@ def test_rbp_removes_uniformly():
         for a, b in itertools.pairwise(drawn):
             pairs[a, b] += 1
         assert scipy.stats.chisquare(pairs.ravel()).pvalue > 0.01
-
-
-@pytest.mark.parametrize("name", ["OLRDClassifier", "BOGDClassifier"])
-def test_uniform_discarding_is_uniform(name):
-    model, budget = getattr(river_okl, name)(KERNEL, budget=10, seed=3), 10
-    ages = []
-    for before, left in mistakes(model, 4000, seed=4):
-        if len(before) == budget:
-            (gone,) = set(before) - left
-            ages.append(sorted(before).index(gone))
-    assert len(ages) == 3990
-    assert scipy.stats.chisquare(np.bincount(ages, minlength=budget)).pvalue > 0.01
 
 
 def test_olru_takes_the_stated_fraction():
