@@ -23,6 +23,10 @@ class GradientTwin(Twin):
     def gradient(self, x, y):
         return self.loss.derivative(y, self.f(x))
 
+    def eta(self):
+        """He & Kwok 2014, eq. (6), or eta / sqrt(T) with a horizon."""
+        return step_size(self.learning_rate, self.t, (self.horizon or self.t) ** -0.5)
+
 
 class OGDClassifier(GradientTwin):
     """NORMA, Kivinen, Smola & Williamson 2004."""
@@ -59,10 +63,6 @@ class OLKClassifier(GradientTwin):
         if g != 0:
             self.add(x, -self.eta() * g, y)
         self.project_on_ball(self.radius)
-
-    def eta(self):
-        n = self.horizon or self.t
-        return step_size(self.learning_rate, self.t, n**-0.5)  # eq. (6), or eta / sqrt(T)
 
 
 class OLKRegressor(OLKClassifier):
@@ -160,10 +160,6 @@ class OLRDClassifier(GradientTwin):
         if self.c is None:
             return self.budget
         return 1 + math.floor(self.c * math.sqrt(self.horizon or self.t))  # eq. (23), (24)
-
-    def eta(self):
-        n = self.horizon or self.t
-        return step_size(self.learning_rate, self.t, n**-0.5)
 
 
 class OLRDRegressor(OLRDClassifier):

@@ -41,6 +41,11 @@ def sigmoid(z):
     return float(special.expit(z))
 
 
+def probabilities(score):
+    """Of one score for two classes, or of one for each class."""
+    return np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+
+
 def mean_and_variance(values):
     values = np.array(values)
     mean = np.add.reduce(values) / len(values)
@@ -441,7 +446,7 @@ class Linear:
             self.x[name, "squared"] = min(v * v, 16.0) - (name in self.scaler.centred)
             self.rates[name, "squared"] = 0.15 * self.rate
         score = [sum(w.get(name, 0.0) * v for name, v in self.x.items()) for w in self.columns]
-        self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+        self.p = probabilities(score)
         return self.p
 
     def learn(self, c, w):
@@ -469,7 +474,7 @@ class Logistic:
         for name, i in self.inputs.items():
             self.u[i] = 1.0 if name is None else x.get(name, 0.0)
         score = self.columns @ self.u / math.sqrt(1.0 + math.pi / 8.0 * (self.u @ self.P @ self.u))
-        self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+        self.p = probabilities(score)
         return self.p
 
     def learn(self, c, w):
@@ -522,10 +527,7 @@ class First:
         self.row = dict(zip(points, self.kernel.k, strict=True))
         self.score = sum((k * z.alpha for z, k in self.row.items() if z.alpha is not None), np.zeros(columns))
         factor = self.calibration.factor()
-        if columns == 1:
-            p = sigmoid(factor * self.score[0])
-            return np.array([1.0 - p, p])
-        return special.softmax(math.sqrt(0.5) * factor * self.score)
+        return probabilities((factor if columns == 1 else math.sqrt(0.5) * factor) * self.score)
 
     def grade(self, c):
         """Update the calibration."""
