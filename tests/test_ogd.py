@@ -19,13 +19,6 @@ def test_f_decays_at_every_sample():
     assert model.predict_one({"x": 0.0}) == pytest.approx(0.95)
 
 
-def test_a_sample_of_weight_zero_has_no_loss_but_f_decays():
-    model = OGDClassifier(RBF, learning_rate=0.5, l2=0.1)
-    model.learn_one({"x": 0.0}, True, w=2.0)
-    model.learn_one({"x": 0.0}, False, w=0.0)
-    assert model.support_vectors == [({}, pytest.approx(0.95))]
-
-
 def test_a_decay_of_more_than_one_is_rejected():
     with pytest.raises(ValueError, match="l2"):
         OGDClassifier(learning_rate=2.0, l2=0.5)

@@ -6,7 +6,6 @@ import copy
 import itertools
 import math
 import random
-import sys
 from statistics import fmean
 
 import numpy as np
@@ -764,22 +763,3 @@ def test_mean_distances_forget():
     assert 10_000 < state["samples"] < 10_100
     assert state["squares"] / state["samples"] == pytest.approx([1.0, 1.0], rel=0.05)
     assert state["differences"] / (state["samples"] - 1.0) == pytest.approx([2.0, 2.0], rel=0.05)
-
-
-def test_the_memory_usage_includes_every_expert():
-    model = river_okl.OKLClassifier(budget=600)
-    for x, y in streams.dense(streams.CLASSIFICATION, n=900):
-        model.learn_one(x, y)
-    f, n, d = model._f, len(model._f.points), len(model._f.scaler.statistics())
-    least = {
-        "pool": 8 * 3 * n,
-        "neighbours": 12 * n,
-        "linear": 8 * 3 * d,
-        "logistic": 8 * (d + 1) ** 2,
-        "bayes": 2 * 8 * 3 * d,
-        "stack": 8 * 14**2,
-    }
-    least |= {"processes": 8 * 64 * 9, "forest": 10_000, "random_forest": 10_000}
-    sizes = {expert.name: sys.getsizeof(expert) for expert in f.experts}
-    assert {name for name, size in least.items() if sizes[name] < size} == set()
-    assert sys.getsizeof(f.distances) >= 8 * (3 + 2) * n
