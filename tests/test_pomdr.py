@@ -49,11 +49,3 @@ def test_dependent_samples_are_projected_while_the_set_is_small():
     for _ in range(50):
         model.learn_one(dict(rng.choice(points)), rng.random() < 0.5)
     assert model.n_support_vectors > 5
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("budget", 1), ("hint", 0), ("shrink", 0.0), ("shrink", 1.5), ("radius", 0.0)]
-)
-def test_parameters_are_checked(name, value):
-    with pytest.raises(ValueError, match=name):
-        POMDRClassifier(**{name: value})
