@@ -58,14 +58,9 @@ for task in ("Classifier", "Regressor"):
             {"alpha": 1e-10, "beta": 1e-10, "learning_rate": 0.3, "averaged": False, "seed": 1},
             {"C": 0.3},
         ),
-        identity(
-            f"OLRD{task}", f"OLK{task}", {"budget": ALL, "learning_rate": 0.5, "radius": None}, {"learning_rate": 0.5}
-        ),
-        identity(
-            f"OLRD{task}",
-            f"OLK{task}",
-            {"budget": ALL, "learning_rate": 0.5, "radius": 1.0},
-            {"learning_rate": 0.5, "radius": 1.0},
+        *(
+            identity(f"OLRD{task}", f"OLK{task}", {"budget": ALL, **options}, options)
+            for options in ({"learning_rate": 0.5, "radius": None}, {"learning_rate": 0.5, "radius": 1.0})
         ),
         identity(
             f"OLRU{task}",
@@ -85,17 +80,14 @@ for task in ("Classifier", "Regressor"):
             {"l2": 0.0, "learning_rate": optim.schedulers.InverseScaling(0.5, 0.5)},
             {"learning_rate": 0.5},
         ),
-        identity(
-            f"BOGD{task}",
-            f"OGD{task}",
-            {"budget": ALL, "learning_rate": 0.2, "max_coef": None, "seed": 1},
-            {"learning_rate": 0.2},
-        ),
-        identity(
-            f"BOGD{task}",
-            f"OGD{task}",
-            {"budget": ALL, "learning_rate": 0.2, "sampling": "magnitude", "seed": 1},
-            {"learning_rate": 0.2},
+        *(
+            identity(
+                f"BOGD{task}",
+                f"OGD{task}",
+                {"budget": ALL, "seed": 1, "learning_rate": 0.2, **options},
+                {"learning_rate": 0.2},
+            )
+            for options in ({"max_coef": None}, {"sampling": "magnitude"})
         ),
         identity(f"NOGD{task}", f"OGD{task}", {"budget": ALL}, {"l2": 0.0}),
         identity(f"BSGD{task}", f"KernelSGD{task}", {"budget": ALL, "l2": 0.01}, {"l2": 0.01}),
