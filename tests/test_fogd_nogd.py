@@ -200,8 +200,7 @@ def test_f_is_kept_at_the_switch():
 
 def test_support_vectors_show_the_linear_model():
     model, _, samples = grown(20, rank=6)
-    for x, y in samples:
-        model.learn_one(x, y)
+    model.learn_stream(samples)
     z = model._basis.T @ np.array([reference.rbf(GAMMA)(v, samples[0][0]) for v, _ in model.support_vectors])
     assert model.decision_function_one(samples[0][0]) == pytest.approx(float(model._w @ z))
     assert model.norm == pytest.approx(float(np.linalg.norm(model._w)))

@@ -326,8 +326,7 @@ def test_sparse_features_are_not_centred():
 def test_without_scaling_points_equal_the_samples():
     model = river_okl.OKLClassifier(scale=False)
     stream = streams.dense(streams.CLASSIFICATION, n=100)
-    for x, y in stream:
-        model.learn_one(x, y)
+    model.learn_stream(stream)
     seen = [x for x, _ in stream]
     assert all(z in seen for z, _ in model.support_vectors)
 
@@ -688,8 +687,7 @@ def test_every_number_of_a_state_is_checked(path, value):
 
 def test_unreferenced_points_are_rejected():
     model = river_okl.OKLClassifier(budget=12)
-    for x, y in streams.dense(streams.CLASSIFICATION, n=60):
-        model.learn_one(x, y)
+    model.learn_stream(streams.dense(streams.CLASSIFICATION, n=60))
     make, options, state = model._f.__reduce__()
     pool, others = state["pool"], (*state["processes"]["points"], *state["neighbours"]["latest"])
     alone = next(i for i, at in enumerate(pool["points"]) if at not in others)

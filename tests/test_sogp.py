@@ -84,8 +84,7 @@ def test_below_the_budget_it_is_the_exact_gaussian_process():
     """λ = 1 and no eviction: the closed form of Gaussian process regression."""
     stream = streams.dense(streams.REGRESSION, n=60)
     model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, prior_variance=1.5, noise=0.2)
-    for x, y in stream:
-        model.learn_one(x, y)
+    model.learn_stream(stream)
     X, y = np.array([vector(x) for x, _ in stream]), np.array([y for _, y in stream])
 
     def gram(a, b):
@@ -116,8 +115,7 @@ def test_the_sample_with_a_third_label_is_learned_from_the_new_posterior():
 def test_a_third_label_keeps_the_binary_posterior():
     model = river_okl.SOGPClassifier(budget=30)
     stream = streams.dense(streams.CLASSIFICATION, n=300)
-    for x, y in stream:
-        model.learn_one(x, y)
+    model.learn_stream(stream)
     before = [model.predict_one(x) for x, _ in stream[:100]]
     model.learn_one({"x0": 50.0, "x1": 0.0, "x2": 0.0, "x3": 0.0}, 7.0)
     after = [model.predict_one(x) for x, _ in stream[:100]]

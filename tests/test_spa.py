@@ -18,8 +18,7 @@ BOTH = pytest.mark.parametrize("cls", [SPAClassifier, SPARegressor])
 def test_the_number_of_support_vectors_if_every_loss_is_above_alpha():
     """f stays near 0, so every loss is above alpha and |S| ~ Binomial(T, α/β): 1 in 10⁶ runs is outside."""
     model = SPAClassifier(kernels.RBF(0.5), learning_rate=1e-9, alpha=0.5, beta=5.0, seed=1)
-    for x, y in streams.dense("classification", n=5000):
-        model.learn_one(x, y)
+    model.learn_stream(streams.dense("classification", n=5000))
     low, high = scipy.stats.binom.interval(1 - 1e-6, 5000, 0.1)
     assert low <= model.n_support_vectors <= high
 
@@ -30,8 +29,7 @@ def test_the_expected_number_of_support_vectors_is_at_most_alpha_t_over_beta(cls
     """Theorem 3.2. No step has a probability above α/β, so |S| is at most Binomial(T, α/β) in distribution: a correct
     implementation fails in 1 of 10⁶ runs."""
     model = cls(kernels.RBF(0.5), alpha=0.3, beta=2.0, seed=seed)
-    for x, y in streams.dense(task(cls), n=2000):
-        model.learn_one(x, y)
+    model.learn_stream(streams.dense(task(cls), n=2000))
     assert 0 < model.n_support_vectors <= scipy.stats.binom.isf(1e-6, 2000, 0.3 / 2.0)
 
 
