@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from river import anomaly, datasets, linear_model, metrics, optim, preprocessing
+from river import anomaly, datasets, linear_model, metrics, preprocessing
 
 import river_okl
 from river_okl import checkpoint, kernels
@@ -66,70 +66,6 @@ def test_new_names_do_not_fill_memory(cls):
 
 
 # Novelty --------------------------------------------------------------------------------------------------------------
-
-
-class OneClassTwin(reference.Twin):
-    """Kivinen et al. 2004, on novelty detection, with the budget of the class: projections from least squares."""
-
-    def __init__(self, kernel, *, nu=0.5, budget=100, learning_rate=0.01):
-        super().__init__(kernel)
-        self.nu, self.budget, self.learning_rate, self.rho = nu, budget, learning_rate, 0.0
-
-    def learn(self, x):
-        self.t += 1
-        eta = self.learning_rate(self.t) if callable(self.learning_rate) else self.learning_rate
-        below = self.f(x) <= self.rho
-        self.rho += eta * (self.nu - below)
-        eta = max(0.3 * eta, 1 / self.t)
-        self.scale(1 - eta)
-        if not below:
-            return
-        d, residue = self.projection(x)
-        if residue <= 0.01 * self.kernel(x, x):
-            self.absorb(eta, d)
-        elif len(self.support) < self.budget:
-            self.add(x, eta)
-        else:
-            lost = []
-            for r in range(len(self.support)):
-                z, others = self.support[r], [self.support[i] for i in self.others(r)]
-                k = np.array([self.kernel(other, z) for other in others])
-                lost.append(self.alpha[r] ** 2 * self.kernel(z, z))
-                if others:
-                    lost[r] -= self.alpha[r] ** 2 * (k @ reference.least_squares(self.matrix(others), k))
-            r = reference.smallest(lost, self.birth)
-            if eta**2 * residue <= lost[r]:
-                self.absorb(eta, d)
-            else:
-                z, alpha = self.support[r], self.alpha[r]
-                self.remove(r)
-                self.absorb(alpha, self.projection(z)[0])
-                self.add(x, eta)
-
-
-@pytest.mark.parametrize(
-    ("options", "theirs"),
-    [
-        ({}, {}),
-        ({"budget": 8, "nu": 0.3, "learning_rate": 0.02}, {}),
-        ({"budget": 1, "nu": 0.9}, {}),
-        (
-            {"budget": 12, "learning_rate": optim.schedulers.InverseScaling(0.5, 0.5)},
-            {"learning_rate": lambda t: 0.5 / math.sqrt(t)},
-        ),
-    ],
-)
-@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
-def test_the_detector_matches_its_reference(options, theirs, kind):
-    model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), **options)
-    twin = OneClassTwin(reference.remembered(reference.rbf(0.5)), **{**options, **theirs})
-    for x in xs(kind, 200):
-        expected = twin.rho - twin.f(x)
-        assert model.score_one(x) == pytest.approx(0.5 + 0.5 * expected / (0.02 + abs(expected)), rel=1e-7, abs=1e-7)
-        model.learn_one(x)
-        twin.learn(x)
-    assert model.n_support_vectors == len(twin.support)
-    assert model.norm == pytest.approx(math.sqrt(twin.norm2()), rel=1e-6)
 
 
 def rings(n, seed=0):

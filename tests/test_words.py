@@ -23,7 +23,7 @@ NAN = math.nan
 each_class = pytest.mark.parametrize("cls", WORDS.values(), ids=WORDS)
 
 
-def stream(n=300, seed=1, labels=(False, True)):
+def stream(n=300, seed=1):
     """Numbers, three string columns, bools, and gaps in a numeric and a string column."""
     rng = random.Random(seed)
     for _ in range(n):

@@ -494,3 +494,47 @@ class POMDRClassifier(Twin):
         self.halved = True
         self.projecting = False
         self.sum_delta = 0.0  # the program restarts the sum
+
+
+class KernelOneClassSVM(Twin):
+    """Kivinen et al. 2004, on novelty detection, with the budget of the class: projections from least squares."""
+
+    def __init__(self, kernel, *, nu=0.5, budget=100, learning_rate=0.01):
+        super().__init__(kernel)
+        self.nu, self.budget, self.learning_rate, self.rho = nu, budget, learning_rate, 0.0
+
+    def decision(self, x):
+        """A score of 0.5 at the margin."""
+        distance = self.rho - self.f(x)
+        return 0.5 + 0.5 * distance / (0.02 + abs(distance))
+
+    def learn(self, x):
+        self.t += 1
+        eta = step_size(self.learning_rate, self.t)
+        below = self.f(x) <= self.rho
+        self.rho += eta * (self.nu - below)
+        eta = max(0.3 * eta, 1 / self.t)
+        self.scale(1 - eta)
+        if not below:
+            return
+        d, residue = self.projection(x)
+        if residue <= 0.01 * self.kernel(x, x):
+            self.absorb(eta, d)
+        elif len(self.support) < self.budget:
+            self.add(x, eta)
+        else:
+            lost = []
+            for r in range(len(self.support)):
+                z, others = self.support[r], [self.support[i] for i in self.others(r)]
+                k = np.array([self.kernel(other, z) for other in others])
+                lost.append(self.alpha[r] ** 2 * self.kernel(z, z))
+                if others:
+                    lost[r] -= self.alpha[r] ** 2 * (k @ least_squares(self.matrix(others), k))
+            r = smallest(lost, self.birth)
+            if eta**2 * residue <= lost[r]:
+                self.absorb(eta, d)
+            else:
+                z, alpha = self.support[r], self.alpha[r]
+                self.remove(r)
+                self.absorb(alpha, self.projection(z)[0])
+                self.add(x, eta)
