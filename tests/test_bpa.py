@@ -17,10 +17,6 @@ MAINTENANCE = pytest.mark.parametrize("maintenance", ["simple", "nearest", "proj
 BUDGET = 6
 
 
-def gram(kernel, points):
-    return np.array([[kernel(x, z) for z in points] for x in points])
-
-
 def loss_of(model, y, p):
     return max(0.0, abs(y - p) - model.eps) if isinstance(model, BPARegressor) else max(0.0, 1.0 - y * p)
 
@@ -81,7 +77,7 @@ def test_the_step_minimises_the_objective(cls, maintenance, kernel, function):
         model.learn_one(x, y)
         if len(points) < BUDGET or loss < 0.05 or t % 3:
             continue
-        K = gram(function, [*points, x])
+        K = reference.Twin(function).matrix([*points, x])
         distance = np.diag(K)[:, None] + np.diag(K) - 2 * K + np.diag(np.full(BUDGET + 1, np.inf))
         least = []
         for r in range(BUDGET):

@@ -11,6 +11,7 @@ import pytest
 
 from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
+from tests.discovery import snapshot
 from tests.reference import forest as reference
 
 
@@ -165,22 +166,13 @@ def learned(classes=3, n=1200, **options):
     return forest
 
 
-def same(a, b):
-    return a.keys() == b.keys() and all(
-        a[name].dtype == b[name].dtype and np.array_equal(a[name], b[name])
-        if isinstance(a[name], np.ndarray)
-        else a[name] == b[name]
-        for name in a
-    )
-
-
 @pytest.mark.parametrize("options", [{}, {"one_in": 2}, {"bytes": 6000}])
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_restored_forest_continues_bit_for_bit(classes, options):
     forest = learned(classes, **options)
     again = made(classes, 2, n_classes=forest.n_classes, **options)
     again.restore(copy.deepcopy(forest.state()))
-    assert same(forest.state(), again.state())
+    assert snapshot(forest.state()) == snapshot(again.state())
     for t, (x, y) in enumerate(stream(1500, 9, classes and 4, seed=2)):
         assert np.array_equal(predict(forest, x), predict(again, x)), t
         train(forest, x, y)
@@ -188,7 +180,7 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
         if t % 300 == 0:
             forest.act("forget", [t // 300])
             again.act("forget", [t // 300])
-    assert same(forest.state(), again.state())
+    assert snapshot(forest.state()) == snapshot(again.state())
     again._check()
 
 
@@ -196,11 +188,11 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
 def test_restoring_over_another_forest(classes):
     forest, other = learned(classes), learned(classes, n=300)
     other.restore(forest.state())
-    assert same(forest.state(), other.state())
+    assert snapshot(forest.state()) == snapshot(other.state())
     other._check()
     fresh = made(classes, 2, n_classes=forest.n_classes)
     other.restore(fresh.state())
-    assert same(fresh.state(), other.state())
+    assert snapshot(fresh.state()) == snapshot(other.state())
     other._check()
 
 
@@ -237,7 +229,7 @@ def test_a_hostile_state_harms_no_memory(classes):
             forest.restore(changed)
         except (ValueError, TypeError, OverflowError):
             rejected += 1
-            assert same(before, forest.state())
+            assert snapshot(before) == snapshot(forest.state())
             continue
         for x, y in samples:
             predict(forest, x)
@@ -310,7 +302,7 @@ def test_a_zero_equals_an_absent_feature():
     for x, y in stream(800, 6, 2, absent=0.5):
         train(one, x, y)
         train(other, {**dict.fromkeys(range(6), 0.0), **x}, y)
-    assert same(one.state(), other.state())
+    assert snapshot(one.state()) == snapshot(other.state())
     assert np.array_equal(predict(one, {0: 1.0}), predict(other, {0: 1.0, 3: 0.0}))
 
 

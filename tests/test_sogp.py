@@ -16,32 +16,23 @@ from tests import reference, streams
 from tests.discovery import snapshot
 
 
-def kappa(x, z):
-    return math.exp(-0.5 * float(np.sum((x - z) ** 2)))
-
-
 def vector(x):
     return np.array(list(x.values()))
-
-
-def with_vectors(stream):
-    """Each sample also as a vector for the reference, one object per sample."""
-    return [(x, vector(x), y) for x, y in stream]
 
 
 @pytest.mark.parametrize(("forgetting", "weights"), [(1.0, (0.5, 2.0, 1.0)), (0.99, (1.0,)), (0.97, (0.5, 2.0, 1.0))])
 def test_two_labels_follow_the_equations(forgetting, weights):
     model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, forgetting=forgetting, prior_variance=3.0)
-    twin = reference.SOGP(reference.remembered(kappa), 15, 3.0, forgetting)
-    for t, (x, z, y) in enumerate(with_vectors(streams.dense(streams.CLASSIFICATION, n=150))):
-        m, v = twin.look(z)
+    twin = reference.SOGP(reference.remembered(reference.rbf(0.5)), 15, 3.0, forgetting)
+    for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=150)):
+        m, v = twin.look(x)
         assert model.decision_function_one(x) == pytest.approx(m[0], rel=1e-6, abs=1e-8)
         if t > 20:
             expected = 0.5 * math.erfc(-m[0] / math.sqrt(2.0 * (1.0 + v)))
             assert model.predict_proba_one(x)[1.0] == pytest.approx(expected, rel=1e-6)
         w = weights[t % len(weights)]
         model.learn_one(x, y, w)
-        twin.learn(z, y, w)
+        twin.learn(x, y, w)
         assert model.n_support_vectors == len(twin.Z)
     np.testing.assert_allclose(model._f.covariance(), twin.process.S, rtol=1e-6, atol=1e-7)
     model._f._check()
@@ -50,16 +41,16 @@ def test_two_labels_follow_the_equations(forgetting, weights):
 @pytest.mark.parametrize("forgetting", [1.0, 0.99])
 def test_regression_follows_the_equations(forgetting):
     model = river_okl.SOGPRegressor(kernels.RBF(0.5), budget=15, forgetting=forgetting, prior_variance=2.0, noise=0.1)
-    twin = reference.SOGP(reference.remembered(kappa), 15, 2.0, forgetting, noise=0.1)
-    for x, z, y in with_vectors(streams.dense(streams.REGRESSION, n=150)):
-        m, v = twin.look(z)
+    twin = reference.SOGP(reference.remembered(reference.rbf(0.5)), 15, 2.0, forgetting, noise=0.1)
+    for x, y in streams.dense(streams.REGRESSION, n=150):
+        m, v = twin.look(x)
         predicted = model.predict_one(x, with_dist=True)
         assert isinstance(predicted, proba.Gaussian)
         assert predicted.mu == pytest.approx(m[0], rel=1e-6, abs=1e-8)
         assert predicted.sigma == pytest.approx(math.sqrt(v + 0.1), rel=1e-6)
         assert model.predict_one(x) == predicted.mu
         model.learn_one(x, y)
-        twin.learn(z, np.array([y]))
+        twin.learn(x, np.array([y]))
     np.testing.assert_allclose(model._f.covariance(), twin.process.S, rtol=1e-6, atol=1e-7)
     model._f._check()
 
@@ -67,16 +58,16 @@ def test_regression_follows_the_equations(forgetting):
 def test_many_labels_follow_the_equations():
     """From the third label on; before that the reference gets the targets that the model derives then."""
     model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, noise=0.05)
-    twin = reference.SOGP(reference.remembered(kappa), 15, 1.0, 1.0, noise=0.05, columns=3)
-    stream = with_vectors(streams.dense(streams.REGRESSION, n=150))
+    twin = reference.SOGP(reference.remembered(reference.rbf(0.5)), 15, 1.0, 1.0, noise=0.05, columns=3)
+    stream = streams.dense(streams.REGRESSION, n=150)
     for label in range(3):  # a weight of 0 only introduces a label
         model.learn_one(stream[0][0], label, 0.0)
-    for x, z, y in stream:
+    for x, y in stream:
         label = 0 if y < -0.4 else 1 if y < 0.4 else 2
-        m, _ = twin.look(z)
+        m, _ = twin.look(x)
         np.testing.assert_allclose(list(model.decision_function_one(x).values()), m, rtol=1e-6, atol=1e-8)
         model.learn_one(x, label)
-        twin.learn(z, np.eye(3)[label])
+        twin.learn(x, np.eye(3)[label])
     np.testing.assert_allclose(model._f.covariance(), twin.process.S, rtol=1e-6, atol=1e-7)
 
 

@@ -60,7 +60,7 @@ class Process:
 
 
 class SOGP:
-    """One process on vectors, whose inverses are recomputed at every step."""
+    """One process, whose inverses are recomputed at every step."""
 
     JITTER = 1e-3
 
