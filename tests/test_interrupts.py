@@ -19,7 +19,7 @@ from river import base
 import river_okl
 from river_okl.checkpoint import dumps
 from tests import streams
-from tests.discovery import EVERY_VARIANT, small, snapshot, task
+from tests.discovery import EVERY_VARIANT, learn, small, snapshot, task
 from tests.test_hostile import expansions, scores
 
 ATOMIC = {name for name in river_okl.__all__ if name.startswith(("OKL", "SOGP"))}
@@ -42,8 +42,8 @@ def stream_of(cls, options, n=WARM + 24):
     return stream
 
 
-def interrupted(learn, at):
-    """``learn`` with an exception before its call number ``at``; False if it makes fewer calls."""
+def interrupted(step, at):
+    """``step`` with an exception before its call number ``at``; False if it makes fewer calls."""
     left = at
 
     def count(frame, event, what):
@@ -56,7 +56,7 @@ def interrupted(learn, at):
 
     try:
         sys.setprofile(count)
-        learn()
+        step()
     except Interrupt:
         return True
     finally:
@@ -82,9 +82,7 @@ def check(model, stream):
 @each_variant
 def test_an_exception_before_any_call_of_a_step(cls, options):
     stream = stream_of(cls, options)
-    model = small(cls, **options)
-    for x, y in stream[:WARM]:
-        model.learn_one(x, y)
+    model = learn(small(cls, **options), stream[:WARM])
     for t in (WARM, WARM + 2):  # with a label that is new
         start = pickle.dumps(model)
         before = snapshot(model)
@@ -108,10 +106,7 @@ def test_an_exception_before_any_call_of_a_step(cls, options):
 def test_signals_at_random_moments(cls, options):
     rng = random.Random(7)
     stream = stream_of(cls, options)
-    start = small(cls, **options)
-    for x, y in stream[:WARM]:
-        start.learn_one(x, y)
-    start = pickle.dumps(start)
+    start = pickle.dumps(learn(small(cls, **options), stream[:WARM]))
 
     armed = False
 
@@ -135,8 +130,7 @@ def test_signals_at_random_moments(cls, options):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             if cls.__name__ in ATOMIC:
                 alone = pickle.loads(start)
-                for x, y in stream[WARM:t]:
-                    alone.learn_one(x, y)
+                learn(alone, stream[WARM:t])
                 states.append(snapshot(alone))
                 alone.learn_one(*stream[t])
                 states.append(snapshot(alone))
@@ -183,21 +177,16 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         ({names[0]: x["x0"], names[1 + t % 50]: x["x1"], names[2 + t % 50]: x["x2"]}, y)
         for t, (x, y) in enumerate(streams.dense(task(cls), 50))
     ]
-    if not issubclass(cls, base.Classifier | base.Regressor):
-        stream = [(x,) for x, _ in stream]
-    model = small(cls)
-    for sample in stream[:40]:
-        model.learn_one(*sample)
+    model = learn(small(cls), stream[:40])
     start = pickle.dumps((model, stream))
     before = snapshot(model)
-    model.learn_one(*stream[40])
-    after = snapshot(model)
+    after = snapshot(learn(model, stream[40:41]))
     at, fired = 1, True
     while fired:
         model, again = pickle.loads(start)
         try:
             Moody.left = at
-            model.learn_one(*again[40])
+            learn(model, again[40:41])
             fired = False
         except Interrupt:
             pass
@@ -207,8 +196,7 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         if model._f.lock.incomplete:
             continue
         assert snapshot(model) in (before, after), at
-        for sample in again[41:44]:
-            model.learn_one(*sample)
+        learn(model, again[41:44])
         model._f._check()
         assert math.isfinite(getattr(model._f, "norm2", 0.0))
     assert at > 5
