@@ -848,8 +848,6 @@ PREDICT_WITH_F = [
 def test_support_vectors_reproduce_the_decision(cls, options, kind):
     if "averaged" in parameters(cls):
         options = {**options, "averaged": False}  # support_vectors are those of f, predictions are of the average
-    if options.get("suffix"):
-        pytest.skip("predicts with an average of f")
     model = learned(cls, kind, kernel=kernels.RBF(0.5), **options)
 
     def kappa(x, z):

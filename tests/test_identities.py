@@ -10,7 +10,7 @@ import random
 import numpy as np
 import pytest
 import scipy.stats
-from river import optim
+from river import linear_model, optim
 
 import river_okl
 from river_okl import kernels, losses
@@ -120,6 +120,18 @@ def test_equivalent_algorithms(one, parameters, other, others, kind):
         assert a.n_support_vectors == b.n_support_vectors
     assert a.n_support_vectors > 0
     assert largest > 0.0
+
+
+def test_alma_with_a_linear_kernel_equals_rivers():
+    """On samples of norm 1; river's class does not normalise."""
+    model, linear = river_okl.ALMAClassifier(kernels.Linear()), linear_model.ALMAClassifier()
+    for x, y in streams.dense("classification"):
+        length = math.sqrt(sum(v * v for v in x.values()))
+        x = {k: v / length for k, v in x.items()}
+        model.learn_one(x, y > 0)
+        linear.learn_one(x, y > 0)
+    at = {"x0": 0.5, "x1": -0.3, "x2": 0.2, "x3": 0.7}
+    assert model.decision_function_one(at) == pytest.approx(sum(linear.w[k] * v for k, v in at.items()))
 
 
 # Expectations -----------------------------------------------------------------------------------------------------
