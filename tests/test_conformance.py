@@ -286,14 +286,18 @@ def test_a_sample_may_change_between_calls(cls, options):
 # Labels -----------------------------------------------------------------------------------------------------------
 
 
+NUMERIC = [(False, True), (0, 1), (-1, 1), (np.False_, np.True_), (-1.0, 1.0)]
+
+
 @crossed(
-    ("cls", "negative", "positive"),
+    ("cls", "negative", "positive", "first"),
     EVERY_CLASSIFIER,
-    [(False, True), (0, 1), (-1, 1), (np.False_, np.True_), (-1.0, 1.0), ("ham", "spam"), ((1, 2), (3,))],
+    [(*pair, first) for first in (-1.0, 1.0) for pair in NUMERIC] + [("ham", "spam", -1.0), ((1, 2), (3,), -1.0)],
 )
-def test_labels_keep_value_and_type(cls, negative, positive):
+def test_labels_keep_value_and_type(cls, negative, positive, first):
+    """The sign of numbers does not depend on their order; of other labels the second one is the positive one."""
     stream = streams.dense(streams.CLASSIFICATION, n=80)
-    while stream[0][1] > 0:  # of strings the second label is the positive one
+    while stream[0][1] != first:
         stream.pop(0)
     model, plain = small(cls), small(cls)
     for x, y in stream:
@@ -309,19 +313,6 @@ def test_labels_keep_value_and_type(cls, negative, positive):
         assert probabilities.keys() == {negative, positive}
         assert sum(probabilities.values()) == pytest.approx(1.0, abs=1e-15)
         assert (probabilities[positive] >= 0.5) == (score >= 0)
-
-
-@each_classifier
-def test_the_sign_of_numeric_labels_does_not_depend_on_their_order(cls):
-    stream = streams.dense(streams.CLASSIFICATION, n=40)
-    while stream[0][1] < 0:
-        stream.pop(0)
-    for negative, positive in [(False, True), (0, 1), (-1, 1)]:
-        model, plain = small(cls), small(cls)
-        for x, y in stream:
-            model.learn_one(x, positive if y > 0 else negative)
-            plain.learn_one(x, y)
-        assert model.decision_function_one(stream[3][0]) == plain.decision_function_one(stream[3][0])
 
 
 @each_classifier
