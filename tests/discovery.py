@@ -9,6 +9,7 @@ import pickle
 import sys
 import warnings
 
+import pytest
 from river import base
 
 import river_okl
@@ -107,6 +108,10 @@ def variants(cls):
 EVERY_VARIANT = [
     (cls, options, f"{name}-{variant}") for name, cls in CLASSES.items() for variant, options in variants(cls)
 ]
+each_class = pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [v[:2] for v in EVERY_VARIANT], ids=[v[2] for v in EVERY_VARIANT]
+)
 
 
 def snapshot(model):
@@ -150,6 +155,16 @@ def decision(model, x):
     if isinstance(model, base.Classifier):
         return model.decision_function_one(x)
     return model.score_one(x) if isinstance(model, base.AnomalyDetector) else model.transform_one(x)
+
+
+def parts(model):
+    """Its parts that state their invariants."""
+    return [part for part in vars(model).values() if hasattr(part, "_check")]
+
+
+def check_parts(model):
+    for part in parts(model):
+        part._check()
 
 
 def of_trees(model):

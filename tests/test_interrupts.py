@@ -1,8 +1,8 @@
 """An exception at any moment (a signal, a user's __hash__) leaves a valid model, or an incomplete one, which says so.
 
-Exceptions are injected before each call of a step, through ``sys.setprofile``, and by real signals at random moments.
-Afterwards the model is consistent, predicts, can be saved and learns; steps of OKL and SOGP, which are one call of the
-core, are either done or not done, to the bit.
+Exceptions are injected before each call and each line of a step, through ``sys.setprofile`` and ``sys.settrace``, and
+by real signals at random moments. Afterwards the model is consistent, predicts, can be saved and learns; steps of OKL
+and SOGP, which are one call of the core, are either done or not done, to the bit.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ import pytest
 from river import base
 
 import river_okl
+from river_okl import kernels
 from river_okl.checkpoint import dumps
 from tests import streams
-from tests.discovery import EVERY_VARIANT, learn, small, snapshot, task
-from tests.test_hostile import expansions, scores
+from tests.core.expansions import Moody
+from tests.discovery import CLASSES, each_variant, parameters, small, snapshot, task
+from tests.test_hostile import check as check_bounds
+from tests.test_hostile import scores
 
 ATOMIC = {name for name in river_okl.__all__ if name.startswith(("OKL", "SOGP"))}
 WARM = 40
-
-each_variant = pytest.mark.parametrize(
-    ("cls", "options"), [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
-)
 
 
 class Interrupt(BaseException):
@@ -42,8 +41,8 @@ def stream_of(cls, options, n=WARM + 24):
     return stream
 
 
-def interrupted(step, at):
-    """``step`` with an exception before its call number ``at``; False if it makes fewer calls."""
+def before_call(at):
+    """Raise before call number ``at``, of Python or of C."""
     left = at
 
     def count(frame, event, what):
@@ -54,50 +53,76 @@ def interrupted(step, at):
                 sys.setprofile(None)
                 raise Interrupt
 
+    sys.setprofile(count)
+
+
+def before_line(at):
+    """Raise before line number ``at`` of our Python code."""
+    left, package = at, river_okl.__path__[0]
+
+    def trace_lines(frame, event, _):
+        nonlocal left
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise Interrupt
+        return trace_lines
+
+    sys.settrace(lambda frame, event, _: trace_lines if frame.f_code.co_filename.startswith(package) else None)
+
+
+def interrupted(learn, moment, at):
+    """``learn`` with an exception at this moment; False if it has fewer of them."""
+    tracer = sys.gettrace()
     try:
-        sys.setprofile(count)
-        step()
+        moment(at)
+        learn()
     except Interrupt:
         return True
     finally:
         sys.setprofile(None)
+        sys.settrace(tracer)
     return False
 
 
 def check(model, stream):
-    """It is consistent, predicts, can be saved, and learns."""
-    for f in expansions(model):
-        f._check()
+    """It is consistent, predicts and learns."""
+    check_bounds(model, True, done=False)
     model._check_state()
-    for x, _ in stream[:3]:
+    for x, _ in stream:
         assert all(map(math.isfinite, scores(model, x)))
-    dumps(model)
     for x, y in stream:
         model.learn_one(x, y)
         assert all(map(math.isfinite, scores(model, x)))
-    for f in expansions(model):
-        f._check()
+    check_bounds(model, True)
 
 
+@pytest.mark.parametrize("moment", [before_call, before_line])
 @each_variant
-def test_an_exception_before_any_call_of_a_step(cls, options):
+def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
     stream = stream_of(cls, options)
-    model = learn(small(cls, **options), stream[:WARM])
+    if moment is before_line:
+        if options.get("suffix"):
+            pytest.skip("a suffix average consists of several lists that a step changes one by one")
+        if "kernel" in parameters(cls):  # for which a radius is a promise
+            options = {"kernel": kernels.RBF(0.5), **options}
+    model = small(cls, **options)
+    model.learn_stream(stream[:WARM])
     for t in (WARM, WARM + 2):  # with a label that is new
         start = pickle.dumps(model)
         before = snapshot(model)
-        x, y = stream[t]
-        model.learn_one(x, y)
+        model.learn_one(*stream[t])
         after = snapshot(model)
         at = 1
         while True:
             tried = pickle.loads(start)
-            if not interrupted(lambda tried=tried, x=x, y=y: tried.learn_one(x, y), at):
+            if not interrupted(lambda tried=tried, t=t: tried.learn_one(*stream[t]), moment, at):
                 break
             if cls.__name__ in ATOMIC:
-                assert snapshot(tried) in (before, after), f"call {at}"
+                assert snapshot(tried) in (before, after), f"moment {at}"
+            dumps(tried)
             check(tried, stream[t + 1 : t + 4])
-            at += 1 + at // 12
+            at += 1 + at // 12 * (moment is before_call)
         assert at > 1
 
 
@@ -106,7 +131,9 @@ def test_an_exception_before_any_call_of_a_step(cls, options):
 def test_signals_at_random_moments(cls, options):
     rng = random.Random(7)
     stream = stream_of(cls, options)
-    start = pickle.dumps(learn(small(cls, **options), stream[:WARM]))
+    start = small(cls, **options)
+    start.learn_stream(stream[:WARM])
+    start = pickle.dumps(start)
 
     armed = False
 
@@ -130,73 +157,68 @@ def test_signals_at_random_moments(cls, options):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             if cls.__name__ in ATOMIC:
                 alone = pickle.loads(start)
-                learn(alone, stream[WARM:t])
+                alone.learn_stream(stream[WARM:t])
                 states.append(snapshot(alone))
                 alone.learn_one(*stream[t])
                 states.append(snapshot(alone))
                 assert snapshot(model) in states
+            dumps(model)
             check(model, stream[WARM + 20 : WARM + 23])
     finally:
         signal.signal(signal.SIGALRM, old)
 
 
-class Moody:
-    """A feature name whose __hash__ and __eq__ raise after a countdown."""
-
-    left = math.inf
-
-    def __init__(self, name):
-        self.name = name
-
-    @staticmethod
-    def count():
-        Moody.left -= 1
-        if Moody.left == 0:
-            raise Interrupt
-
-    def __hash__(self):
-        Moody.count()
-        return hash(self.name) % 5  # so that __eq__ is called, too
-
-    def __eq__(self, other):
-        Moody.count()
-        return type(other) is Moody and self.name == other.name
-
-    def __reduce__(self):
-        return Moody, (self.name,)
-
-    def __repr__(self):
-        return f"Moody({self.name!r})"
+FAULTY = pytest.mark.xfail(reason="where its _hints become incomplete, the model does not know so", strict=False)
 
 
-@pytest.mark.parametrize("name", sorted(ATOMIC))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[FAULTY] if name == "POMDRClassifier" else []) for name in sorted({*CLASSES} | ATOMIC)],
+)
 def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name):
+    """A user's __hash__ or __eq__ raises in the middle of a step, wherever the core or an algorithm calls it."""
     cls = getattr(river_okl, name)
     names = [Moody(i) for i in range(60)]
     stream = [
         ({names[0]: x["x0"], names[1 + t % 50]: x["x1"], names[2 + t % 50]: x["x2"]}, y)
         for t, (x, y) in enumerate(streams.dense(task(cls), 50))
     ]
-    model = learn(small(cls), stream[:40])
-    start = pickle.dumps((model, stream))
-    before = snapshot(model)
-    after = snapshot(learn(model, stream[40:41]))
-    at, fired = 1, True
+    if name not in CLASSES:
+        stream = [(x,) for x, _ in stream]
+    model = small(cls)
+    for sample in stream[:40]:
+        model.learn_one(*sample)
+    start, states = pickle.dumps((model, stream)), [snapshot(model)]
+    for sample in stream[40:44]:
+        model.learn_one(*sample)
+        states.append(snapshot(model))
+    at, fired = 0, True
     while fired:
-        model, again = pickle.loads(start)
+        (model, again), done = pickle.loads(start), 0
+        Moody.left = at
         try:
-            Moody.left = at
-            learn(model, again[40:41])
-            fired = False
-        except Interrupt:
+            for sample in again[40:44]:
+                model.learn_one(*sample)
+                done += 1
+        except RuntimeError:
             pass
         finally:
             Moody.left = math.inf
-        at += 1 + at // 10
+        fired = done < 4
+        at += 1 + at // (10 if name in ATOMIC else 2)
         if model._f.lock.incomplete:
+            x = again[44][0]
+            ask = model.predict_one if name in CLASSES else model.score_one
+            calls = (ask, x), (model.learn_one, *again[44]), (pickle.dumps, model), (river_okl.dumps, model)
+            for call, *arguments in calls:
+                with pytest.raises(RuntimeError, match=r"incomplete.*checkpoint"):
+                    call(*arguments)
             continue
-        assert snapshot(model) in (before, after), at
-        learn(model, again[41:44])
-        model._f._check()
-        assert math.isfinite(getattr(model._f, "norm2", 0.0))
+        assert name not in ATOMIC or snapshot(model) in states[done : done + 2], at
+        if name in CLASSES:
+            check(model, again[44:])
+        else:
+            for sample in again[44:]:
+                model.learn_one(*sample)
+            model._f._check()
     assert at > 5

@@ -159,18 +159,23 @@ def run_python(program, **environment):
 
 
 class Moody:
-    """A name whose __hash__ raises after a number of calls."""
+    """A name whose __hash__ and __eq__ raise after a number of calls."""
 
     left = math.inf
 
     def __init__(self, i):
         self.i = i
 
-    def __hash__(self):
+    @staticmethod
+    def count():
         Moody.left -= 1
         if Moody.left < 0:
             raise RuntimeError("the name")
-        return hash(("moody", self.i))
+
+    def __hash__(self):
+        Moody.count()
+        return hash(("moody", self.i % 5))  # so that __eq__ is called, too
 
     def __eq__(self, other):
+        Moody.count()
         return isinstance(other, Moody) and self.i == other.i
