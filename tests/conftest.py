@@ -8,6 +8,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gc
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ def data_home():
     if not home or not Path(home).is_dir():
         pytest.skip("RIVER_DATA names no folder of data sets")
     return Path(home)
+
+
+@pytest.fixture
+def restless():
+    """Switch threads every few bytecodes, to provoke races."""
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(old)
 
 
 def pytest_collection_modifyitems(items):

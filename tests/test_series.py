@@ -10,7 +10,6 @@ import itertools
 import math
 import pickle
 import random
-import threading
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -21,6 +20,7 @@ import river_okl
 from river_okl import Dates, Lags, checkpoint
 from river_okl.model import CompiledModel
 from river_okl.series import WEEKDAYS, identity, parsed
+from tests.test_threads import in_threads
 
 SERIES = {
     name: cls
@@ -483,26 +483,19 @@ def test_merged_lags():
 
 
 def test_threads_transform_and_learn_together():
-    model, errors = Lags(of=("a",), by="sensor"), []
+    model = Lags(of=("a",), by="sensor")
 
-    def work(first):
-        try:
-            for x, y in sensors(300):
-                x["t"] += first
-                before = model.transform_one(x)
-                assert model.transform_one(x) == before
-                model.learn_one(x, y)
-                if x["t"] % 50 == 0:
-                    checkpoint.loads(checkpoint.dumps(model))
-        except Exception as error:
-            errors.append(error)
+    def work(i):
+        for x, y in sensors(300):
+            x["t"] += 1000 * i
+            before = model.transform_one(x)
+            assert model.transform_one(x) == before
+            model.learn_one(x, y)
+            if x["t"] % 50 == 0:
+                checkpoint.loads(checkpoint.dumps(model))
 
-    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors and sum(group[0] for group in model._groups.values()) == 1200
+    in_threads(4, work)
+    assert sum(group[0] for group in model._groups.values()) == 1200
 
 
 def test_the_numbers_suit_models_of_river():

@@ -11,7 +11,6 @@ import inspect
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import types
@@ -26,23 +25,12 @@ from river_okl._core.lock import Lock
 from river_okl.checkpoint import dumps
 from river_okl.model import KernelEstimator
 from tests import streams
-from tests.discovery import CLASSES, decision, small, snapshot, task
-
-each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
-
-
-@pytest.fixture
-def restless():
-    """Switch threads every few bytecodes, to provoke races."""
-    old = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(old)
+from tests.discovery import check_parts, decision, each_class, small, snapshot, task
 
 
 def in_threads(n, work):
-    """The results or exceptions of work(0), ..., work(n - 1), each in its own thread."""
-    results = [None] * n
+    """The results of work(0), ..., work(n - 1), each in its own thread, or the exception of one of them."""
+    results, errors = [None] * n, []
     start = threading.Barrier(n)
 
     def run(i):
@@ -50,13 +38,15 @@ def in_threads(n, work):
         try:
             results[i] = work(i)
         except Exception as error:
-            results[i] = error
+            errors.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    for error in errors:
+        raise error
     return results
 
 
@@ -65,8 +55,7 @@ def in_threads(n, work):
 def test_four_threads_predict(cls, kind, restless):
     model = small(cls)
     stream = streams.KINDS[kind](task(cls), 60)
-    for x, y in stream:
-        model.learn_one(x, y)
+    model.learn_stream(stream)
     expected = [decision(model, x) for x, _ in stream]
     before = snapshot(model)
 
@@ -251,9 +240,7 @@ def test_readers_see_consistent_states(cls, restless):
                     at[name] += 1
                 assert at[name] < len(between), f"{name}: {found!r:.300} was never so, or was so earlier"
 
-    for error in in_threads(4, work):
-        if error is not None:
-            raise error
+    in_threads(4, work)
     assert snapshot(model) == snapshot(alone)
 
 
@@ -262,17 +249,9 @@ def test_learners_take_turns(cls, restless):
     """Two threads train one model: every sample is learned, in some order."""
     model, stream = small(cls), streams.emerging(task(cls), 60)
 
-    def work(i):
-        for x, y in stream[i::2]:
-            model.learn_one(x, y)
-
-    for error in in_threads(2, work):
-        if error is not None:
-            raise error
+    in_threads(2, lambda i: model.learn_stream(stream[i::2]))
     decision(model, stream[0][0])
-    for f in vars(model).values():
-        if hasattr(f, "_check"):
-            f._check()
+    check_parts(model)
     if hasattr(model, "_calibration"):
         assert model._calibration.state()["seen"] == 60
 
@@ -362,8 +341,12 @@ def test_a_signal_interrupts_a_waiting_thread():
 # Forks ----------------------------------------------------------------------------------------------------------------
 
 FREE, GONE, FAILED = 0, 3, 4
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+without_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 ignore_warning = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+def forks(test):
+    return without_fork(ignore_warning(test))
 
 
 def exit_with(work):
@@ -441,7 +424,6 @@ def held(lock):
 
 
 @forks
-@ignore_warning
 def test_a_lock_that_was_held_raises_in_a_child():
     """Always, in every thread, and in its children, whoever waited for it."""
 
@@ -453,8 +435,7 @@ def test_a_lock_that_was_held_raises_in_a_child():
 
     def in_child(lock):
         rejected(lock)
-        for error in in_threads(8, lambda i: rejected(lock)):  # one may have the number of the thread that is gone
-            assert error is None
+        in_threads(8, lambda i: rejected(lock))  # one may have the number of the thread that is gone
         assert forked(lambda: rejected(lock)) == FREE
         assert forked(lambda: use(lock)) == GONE
 
@@ -465,7 +446,6 @@ def test_a_lock_that_was_held_raises_in_a_child():
 
 
 @forks
-@ignore_warning
 def test_the_thread_that_forks_keeps_its_lock():
     lock = Lock()
 
@@ -486,7 +466,6 @@ def test_the_thread_that_forks_keeps_its_lock():
 
 
 @forks
-@ignore_warning
 def test_no_child_waits_for_threads_of_its_parent(restless):
     """A fork at any moment of an acquisition, of a release, of a wait."""
     lock = Lock()
@@ -498,9 +477,7 @@ def test_no_child_waits_for_threads_of_its_parent(restless):
 
     def in_child():
         use(lock)
-        for error in in_threads(3, lambda i: use(lock)):
-            if error is not None:
-                raise error
+        in_threads(3, lambda i: use(lock))
 
     with beside(work, work, work):
         fates = [forked(in_child) for _ in range(60)]
@@ -508,7 +485,6 @@ def test_no_child_waits_for_threads_of_its_parent(restless):
 
 
 @forks
-@ignore_warning
 def test_a_signal_handler_may_fork_while_its_thread_waits():
     """Whoever holds the lock is gone in the child."""
     lock, parent, children = Lock(), os.getpid(), []
@@ -543,7 +519,6 @@ def test_a_signal_handler_may_fork_while_its_thread_waits():
 
 
 @forks
-@ignore_warning
 @pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor", "BOGDClassifier", "SOGPRegressor", "FOGDClassifier"])
 def test_a_child_has_a_model_between_two_samples_or_an_error(name, restless):
     """Forks beside a thread that learns and one that predicts."""
@@ -562,9 +537,7 @@ def test_a_child_has_a_model_between_two_samples_or_an_error(name, restless):
 
     def in_child():
         model.predict_one(stream[0][0])
-        for f in vars(model).values():
-            if hasattr(f, "_check"):
-                f._check()
+        check_parts(model)
         model.learn_stream(stream)
         assert dumps(model)
 
@@ -575,7 +548,6 @@ def test_a_child_has_a_model_between_two_samples_or_an_error(name, restless):
 
 
 @forks
-@ignore_warning
 def test_a_loss_may_fork():
     """The step goes on in both processes."""
     children, parent = [], os.getpid()

@@ -18,15 +18,9 @@ from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import VERSION, CheckpointError
 from river_okl.checkpoint.file import HEADER, MAGIC
 from tests import streams
-from tests.discovery import CLASSES, EVERY_VARIANT, small, snapshot, task
+from tests.discovery import small, snapshot, task
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-each_variant = pytest.mark.parametrize(
-    ("cls", "options"), [v[:2] for v in EVERY_VARIANT], ids=[v[2] for v in EVERY_VARIANT]
-)
-each_class = pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
 
 
 def learned(cls, n=60, kind="emerging", **options):

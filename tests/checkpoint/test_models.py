@@ -16,8 +16,8 @@ import river_okl
 from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import CheckpointError
 from tests import streams
-from tests.checkpoint.files import ROOT, assembled, each_class, edited, learned, pieces, try_to_use
-from tests.discovery import EVERY_VARIANT, ODD, small, snapshot, task
+from tests.checkpoint.files import ROOT, assembled, edited, learned, pieces, try_to_use
+from tests.discovery import EVERY_VARIANT, ODD, each_class, small, snapshot, task
 
 CUTS = (1, 30, 190)
 PICKLED = 30
