@@ -63,58 +63,49 @@ def test_a_run_continues_identically_in_another_process(tmp_path):
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
-def test_random_numbers_continue(tmp_path):
+def test_random_numbers_continue():
     model = river_okl.RBPClassifier(budget=5)  # no seed: the state comes from the operating system
-    river_okl.save(model, tmp_path / "model.okl")
-    loaded = river_okl.load(tmp_path / "model.okl")
+    loaded = checkpoint.loads(checkpoint.dumps(model))
     assert [model._rng.random() for _ in range(1000)] == [loaded._rng.random() for _ in range(1000)]
 
 
-EVERY_PART = [
-    kernels.RBF(),
-    kernels.RBF(gamma=0.1),
-    kernels.RBF(gamma=(0.1, 1, 1e-300)),
-    kernels.Laplacian(gamma=math.pi),
-    kernels.Polynomial(degree=2, gamma=None, coef0=0.5),
-    kernels.Linear(gamma=None),
-    0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
-    kernels.RBF(0.5) * (kernels.Polynomial(2) + 3.0 * kernels.Laplacian(2.0)),
+PARAMETERS = [
+    *[
+        (river_okl.OLKClassifier, {"kernel": kernel})
+        for kernel in (
+            kernels.RBF(),
+            kernels.RBF(gamma=0.1),
+            kernels.RBF(gamma=(0.1, 1, 1e-300)),
+            kernels.Laplacian(gamma=math.pi),
+            kernels.Polynomial(degree=2, gamma=None, coef0=0.5),
+            kernels.Linear(gamma=None),
+            0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
+            kernels.RBF(0.5) * (kernels.Polynomial(2) + 3.0 * kernels.Laplacian(2.0)),
+        )
+    ],
+    (river_okl.OLRDClassifier, {"loss": optim.losses.Log(weight_pos=2.0)}),
+    (river_okl.OLRDClassifier, {"loss": optim.losses.Hinge(threshold=0.5), "radius": 1e300}),
+    (river_okl.OLRDClassifier, {"learning_rate": optim.schedulers.Optimal(optim.losses.Hinge(), alpha=0.01)}),
+    (river_okl.OLRDRegressor, {"loss": losses.EpsilonInsensitive(0.3)}),
+    (river_okl.OLRDRegressor, {"loss": optim.losses.Quantile(0.9)}),
+    (river_okl.OLRDRegressor, {"loss": optim.losses.Huber(0.2)}),
+    (river_okl.OLRDRegressor, {"learning_rate": optim.schedulers.InverseScaling(0.5, power=0.3)}),
+    (river_okl.AVPClassifier, {"radius": math.inf}),
 ]
 
 
-@pytest.mark.parametrize("kernel", EVERY_PART, ids=str)
-def test_kernels_round_trip(kernel, tmp_path):
-    model = learned(river_okl.OLKClassifier, kernel=kernel)
-    river_okl.save(model, tmp_path / "model.okl")
-    loaded = river_okl.load(tmp_path / "model.okl")
-    assert loaded.kernel == kernel
-    assert snapshot(loaded) == snapshot(model)
-
-
-@pytest.mark.parametrize(
-    ("cls", "options"),
-    [
-        (river_okl.OLRDClassifier, {"loss": optim.losses.Log(weight_pos=2.0)}),
-        (river_okl.OLRDClassifier, {"loss": optim.losses.Hinge(threshold=0.5), "radius": 1e300}),
-        (river_okl.OLRDClassifier, {"learning_rate": optim.schedulers.Optimal(optim.losses.Hinge(), alpha=0.01)}),
-        (river_okl.OLRDRegressor, {"loss": losses.EpsilonInsensitive(0.3)}),
-        (river_okl.OLRDRegressor, {"loss": optim.losses.Quantile(0.9)}),
-        (river_okl.OLRDRegressor, {"loss": optim.losses.Huber(0.2)}),
-        (river_okl.OLRDRegressor, {"learning_rate": optim.schedulers.InverseScaling(0.5, power=0.3)}),
-        (river_okl.AVPClassifier, {"radius": math.inf}),
-    ],
-)
-def test_losses_schedulers_and_infinite_parameters_round_trip(cls, options, tmp_path):
+@pytest.mark.parametrize(("cls", "options"), PARAMETERS, ids=str)
+def test_parameters_round_trip(cls, options):
     model = learned(cls, **options)
-    river_okl.save(model, tmp_path / "model.okl")
-    assert snapshot(river_okl.load(tmp_path / "model.okl")) == snapshot(model)
+    loaded = checkpoint.loads(checkpoint.dumps(model))
+    assert snapshot(loaded) == snapshot(model)
+    assert loaded.kernel == model.kernel
 
 
-def test_mutated_parameters_round_trip(tmp_path):
+def test_mutated_parameters_round_trip():
     model = learned(river_okl.BOGDClassifier)
     model.mutate({"learning_rate": 0.0625})
-    river_okl.save(model, tmp_path / "model.okl")
-    loaded = river_okl.load(tmp_path / "model.okl")
+    loaded = checkpoint.loads(checkpoint.dumps(model))
     assert loaded.learning_rate == 0.0625
     assert snapshot(loaded) == snapshot(model)
 
@@ -134,7 +125,7 @@ class Counter:
         self.count = state["count"]
 
 
-def test_state_and_restore_suffice(monkeypatch, tmp_path):
+def test_state_and_restore_suffice(monkeypatch):
     cls, init = river_okl.RBPClassifier, river_okl.RBPClassifier.__init__
 
     @functools.wraps(init)
@@ -145,9 +136,8 @@ def test_state_and_restore_suffice(monkeypatch, tmp_path):
     monkeypatch.setattr(cls, "__init__", longer)
     model = learned(cls)
     model._part.count = 7
-    river_okl.save(model, tmp_path / "model.okl")
-    assert river_okl.load(tmp_path / "model.okl")._part.count == 7
-    data = (tmp_path / "model.okl").read_bytes()
+    data = checkpoint.dumps(model)
+    assert checkpoint.loads(data)._part.count == 7
     for state in ({}, {"count": -1}, {"count": "7"}):
         with pytest.raises(CheckpointError):
             checkpoint.loads(edited(data, "state", "_part", "part", "state", state))
