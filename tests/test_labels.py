@@ -114,21 +114,6 @@ def test_reports_with_texts_for_labels(cls):
     assert "True" not in str(report)
 
 
-@each_classifier
-def test_two_texts_are_two_classes_of_a_macro_average(cls):
-    model, metric = small(cls), metrics.MacroF1()
-    for t in range(60):
-        x, y = {"a": math.sin(t)}, "plus" if math.sin(t) > 0.0 else "minus"
-        found = model.predict_one(x)
-        if t:
-            metric.update(y, found)
-        else:
-            assert found is None
-        model.learn_one(x, y)
-    assert set(metric.cm.classes) == {"plus", "minus"}
-    str(metric.cm)
-
-
 # Invalid labels ------------------------------------------------------------------------------------------------------
 
 MISSING = [
