@@ -17,14 +17,10 @@ from river_okl._core.mixture.change import Change
 from river_okl._core.mixture.pending import without_predictions
 from tests import streams
 from tests.core.expansions import run_python
-from tests.discovery import knowledge, snapshot
+from tests.discovery import knowledge, snapshot, task
 
 CLASSES = [river_okl.OKLClassifier, river_okl.OKLRegressor]
 each_class = pytest.mark.parametrize("cls", CLASSES)
-
-
-def task(cls):
-    return streams.CLASSIFICATION if cls is river_okl.OKLClassifier else streams.REGRESSION
 
 
 def ask(model, x, key=None):
@@ -279,13 +275,11 @@ def test_frames_and_dicts_are_the_same_samples(cls):
         for x, _ in batch:
             one.predict_one(x)
         many.predict_many(X)
-        for x, y in batch:
-            one.learn_one(x, y)
+        one.learn_stream(batch)
         many.learn_many(X, pandas.Series([y for _, y in batch]))
         assert snapshot(one) == snapshot(many)
         silent = small(cls)
-        for x, y in stream[: start + 40]:
-            silent.learn_one(x, y)
+        silent.learn_stream(stream[: start + 40])
         assert (knowledge(silent) == knowledge(one)) == (start == 0), "nothing was known when the first ones were asked"
     assert one._f.pending.n == 0
 
@@ -293,8 +287,7 @@ def test_frames_and_dicts_are_the_same_samples(cls):
 @each_class
 def test_of_equal_samples_the_first_asked_is_the_first_judged(cls):
     model = small(cls)
-    for x, y in streams.dense(task(cls), 30):
-        model.learn_one(x, y)
+    model.learn_stream(streams.dense(task(cls), 30))
     for x, y in streams.dense(task(cls), 3, seed=2):
         ask(model, {"same": 1.0})
         ask(model, {"same": 1.0, **x})
@@ -308,8 +301,13 @@ def test_of_equal_samples_the_first_asked_is_the_first_judged(cls):
 
 
 def states(model):
+    """(how many samples had been seen when it was asked, whether its label has come) of every question."""
     state = model._f.pending.state()
-    return state["seen"].tolist(), state["taken"].tolist()
+    return [*zip(state["seen"].tolist(), state["taken"].tolist(), strict=True)]
+
+
+def waiting_since(model):
+    return [seen for seen, taken in states(model) if not taken]
 
 
 @each_class
@@ -324,8 +322,7 @@ def test_an_hour_of_the_day_is_asked_before_its_last_label_comes(cls):
         waiting.append((x, float(t % 2)))
         if t > 50:
             assert model._f.pending.waiting == 23, "the 24th is the last"
-            seen, taken = states(model)
-            assert [s for s, gone in zip(seen, taken, strict=True) if not gone] == [*range(t - 46, t - 23)]
+            assert waiting_since(model) == [*range(t - 46, t - 23)]
 
 
 # Keys -----------------------------------------------------------------------------------------------------------------
@@ -368,15 +365,13 @@ def test_a_key_finds_a_sample_that_a_transformer_has_changed(cls):
 @each_class
 def test_equal_samples_with_keys_are_answered_in_any_order(cls):
     model = small(cls)
-    for x, y in streams.dense(task(cls), 30):
-        model.learn_one(x, y)
+    model.learn_stream(streams.dense(task(cls), 30))
     for key, (x, y) in zip("abc", streams.dense(task(cls), 3, seed=2), strict=True):
         ask(model, {"same": 1.0}, key=key)
         model.learn_one(x, y)
     for key, left in (("b", [30, 32]), ("c", [30]), ("a", [])):
         model.learn_one({"same": 1.0}, y, key=key)
-        seen, taken = states(model)
-        assert [s for s, gone in zip(seen, taken, strict=True) if not gone] == left
+        assert waiting_since(model) == left
 
 
 def test_progressive_validation_passes_keys():
@@ -435,8 +430,7 @@ def test_other_questions_do_not_make_a_label_late(cls):
 def test_opinions_are_bounded_and_expire(cls, pending):
     model = small(cls, pending=pending)
     stream = streams.dense(task(cls), 40)
-    for x, y in stream:
-        model.learn_one(x, y)
+    model.learn_stream(stream)
     before, most = model._raw_memory_usage, 0
     for t in range(3000):
         ask(model, {"a": float(t)})
@@ -475,8 +469,7 @@ def test_opinions_are_saved_and_copied(cls, tmp_path):
     others = river_okl.load(tmp_path / "model.okl"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
     assert model.clone()._f.pending.n == 0 < model._f.pending.waiting == 20
     for other in (model, *others):
-        for x, y in stream[60:80]:
-            other.learn_one(x, y)
+        other.learn_stream(stream[60:80])
         assert other._f.pending.waiting == 0
     assert all(snapshot(other) == snapshot(model) for other in others)
 
@@ -679,10 +672,10 @@ def test_random_actions(cls, seed):
             if rule.last is not None:
                 rule.put_aside()
         model._f._check()
-        seen, taken = states(copy.deepcopy(model))  # which asks for the state, as pickling does
+        found = states(copy.deepcopy(model))  # which asks for the state, as pickling does
         if rule.last is not None:
             rule.put_aside()
-        assert [*zip(seen, taken, strict=True)] == [(s, gone) for _, s, gone in rule.asked], t
+        assert found == [(s, gone) for _, s, gone in rule.asked], t
         assert np.isfinite(
             [*ask(copy.deepcopy(model), xs[i]).values()] if labels and cls is CLASSES[0] else [0.0]
         ).all()
