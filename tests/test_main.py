@@ -26,6 +26,12 @@ from river_okl.cli.command import main
 from river_okl.cli.race import Inputs, race, takes_all
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Of a file to write."""
+    return tmp_path / "a.csv"
+
+
 def run(capsys, *args):
     """The output of the command."""
     main(list(args))
@@ -308,8 +314,7 @@ def read(path, target=None, drop=(), **options):
     return stream, samples
 
 
-def test_csv_with_numbers_strings_and_gaps(tmp_path):
-    path = tmp_path / "a.csv"
+def test_csv_with_numbers_strings_and_gaps(path):
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
     assert stream.task == files.BINARY and stream.scaled and not stream.plain
@@ -331,9 +336,8 @@ def with_words(n):
     return "\n".join(lines)
 
 
-def test_string_features_are_not_scaled_away(capsys, tmp_path):
+def test_string_features_are_not_scaled_away(capsys, path):
     """A StandardScaler turns features that are 1 or absent into 0."""
-    path = tmp_path / "a.csv"
     path.write_text(with_words(600), encoding="utf-8")
     stream, samples = read(path)
     assert samples[0][0].keys() == {"size", "colour"}
@@ -344,8 +348,7 @@ def test_string_features_are_not_scaled_away(capsys, tmp_path):
     run(capsys, "--data", str(path), "--samples", "300", *("ARFClassifier", "LogisticRegression", "OKLClassifier"))
 
 
-def test_errors_name_the_failing_model(capsys, tmp_path):
-    path = tmp_path / "a.csv"
+def test_errors_name_the_failing_model(capsys, path):
     path.write_text("a,label\n" + "".join(f"{1e200 * (i + 1)},{i % 2}\n" for i in range(30)))
     said = complaint(capsys, "--data", str(path), "RBPClassifier", "LogisticRegression")
     assert re.match(r"RBPClassifier, sample \d+: feature 'a' is nan", said)
@@ -373,8 +376,7 @@ def test_inputs_of_models():
     assert not takes_all(OLRDClassifier()) and takes_all(preprocessing.TargetStandardScaler(river_okl.OKLRegressor()))
 
 
-def test_columns_of_dates(capsys, tmp_path):
-    path = tmp_path / "a.csv"
+def test_columns_of_dates(capsys, path):
     rows = "".join(f"2024-01-{i % 28 + 1:02},2024-01-01T{i % 24:02}:30,12:30,{i % 24 / 3}\n" for i in range(60))
     path.write_text("day,t,clock,y\n" + rows + ",,,1.5\n")
     stream, samples = read(path)
@@ -444,8 +446,7 @@ def test_save_what_was_trained(capsys, tmp_path, name):
     assert target == tuple(str(y) for _, y in stream) and {*predicted} <= {"True", "False", ""}
 
 
-def test_warnings(capsys, tmp_path):
-    path = tmp_path / "a.csv"
+def test_warnings(capsys, path):
     rows = "".join(f"{i},user {i},{i / 7},{i % 9},2024-01-01T{i // 60:02}:{i % 60:02},{i % 2}\n" for i in range(200))
     path.write_text("id,user,size,small,t,y\n" + rows)
     warnings = read(path)[0].warnings
@@ -462,8 +463,7 @@ def test_warnings(capsys, tmp_path):
     assert warning.startswith("the target 'y' has more than 1,000 labels")
 
 
-def test_names_of_encoded_strings_that_only_look_alike(tmp_path):
-    path = tmp_path / "a.csv"
+def test_names_of_encoded_strings_that_only_look_alike(path):
     path.write_text("a,a=x,y\n1,1,0\n2,2,1\n")
     assert read(path)[1][0] == ({"a": 1.0, "a=x": 1.0}, False)  # no strings
     path.write_text("a,aa=x,y\nx,1,0\nx,2,1\n")
@@ -509,8 +509,7 @@ def test_columns_are_not_compared_with_all_others(monkeypatch):
     assert table.header == names and len(compared) < 5 * 300
 
 
-def test_csv_target_by_name_and_inferred_task(tmp_path):
-    path = tmp_path / "a.csv"
+def test_csv_target_by_name_and_inferred_task(path):
     rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))
     path.write_text("many,two,three,fraction\n" + rows)
     for target, task, last in (
@@ -551,9 +550,8 @@ def test_csv_without_a_header(tmp_path):
     assert read(path, target="1", drop=["2"])[1][0] == ({"3": "setosa"}, 5.1)
 
 
-def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
+def test_gaps_and_commas_among_numbers_are_counted(path):
     """NULL and the like are gaps in numeric columns, and strings in string columns."""
-    path = tmp_path / "a.csv"
     gaps = ["NULL", "None", "NA", "N/A", "NaN", "nan", "-", "?", "", " null "]
     rows = [f"{gap},{gap},{i % 2}" for i, gap in enumerate(gaps)]
     path.write_text("\n".join(["size,garage,label", "1.5,brick,1", *rows, '"1,234,567.5",wood,0', '"-2,000",wood,1']))
@@ -575,8 +573,7 @@ def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
         read(path)
 
 
-def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
-    path = tmp_path / "a.csv"
+def test_rows_without_a_target_are_skipped_and_counted(path, capsys):
     path.write_text("a,y\n1,2\n2,\n3,NA\n4,NULL\n5,3\n6,-\n")
     stream, samples = read(path)
     assert samples == [({"a": 1.0}, False), ({"a": 5.0}, True)]
@@ -588,8 +585,7 @@ def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
     assert [y for _, y in read(path)[1]] == [1000.5, 2.0]
 
 
-def test_blanks_around_names(tmp_path, capsys):
-    path = tmp_path / "a.csv"
+def test_blanks_around_names(path, capsys):
     path.write_text(' size , colour ,"label "\n1,red,0\n2,blue,1\n')
     assert read(path, "label")[1][0] == ({"size": 1.0, "colour": "red"}, False)
     assert read(path, drop=["colour"])[1][0] == ({"size": 1.0}, False)
@@ -618,14 +614,12 @@ def test_the_task_of_an_ambiguous_target(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("header", ["1,2,3", "0,1,2", "a,1990,b", "1,2,label"])
-def test_names_that_are_numbers(tmp_path, header):
-    path = tmp_path / "a.csv"
+def test_names_that_are_numbers(path, header):
     path.write_text(header + "\n5.1,3.5,1.5\n4.9,4,2.5\n7,3.2,3.5\n")
     assert list(read(path)[1][0][0]) == header.split(",")[:-1]
 
 
-def test_columns_are_dropped(tmp_path):
-    path = tmp_path / "a.csv"
+def test_columns_are_dropped(path):
     path.write_text("id,a,id,b\nx,1,2,3\ny,2,3,4\n")  # both columns of this name are dropped
     assert read(path, drop=["id"])[1][0] == ({"a": 1.0}, False)
     assert read(path, target="a", drop=["id"])[1][0] == ({"b": 3.0}, False)
@@ -874,8 +868,7 @@ def test_usage_errors_are_one_line(capsys, args, expected):
         ("1 1:2\n0 1:2 1:3\n", [], "line 2: a feature is given twice"),
     ],
 )
-def test_bad_files_are_one_line(capsys, tmp_path, text, args, expected):
-    path = tmp_path / "a.csv"
+def test_bad_files_are_one_line(capsys, path, text, args, expected):
     path.write_text(text)
     assert expected in complaint(capsys, "--data", str(path), *args, "OLRDClassifier")
 
