@@ -44,64 +44,38 @@ IDENTITIES = [
         for maintenance in ("removal", "projection", "approximate", "nearest")
     ),
 ]
-for task in ("Classifier", "Regressor"):
-    IDENTITIES += [
-        *(
-            identity(f"BPA{task}", f"KernelPA{task}", {"budget": ALL, "C": 0.4, "maintenance": maintenance}, {"C": 0.4})
-            for maintenance in ("simple", "nearest", "projection")
-        ),
-        identity(f"BPA{task}", f"BPA{task}", {"budget": 1, "maintenance": "nearest"}, {"budget": 1}),
-        identity(f"BPA{task}", f"BPA{task}", {"budget": 1, "maintenance": "projection"}, {"budget": 1}),
-        identity(
-            f"SPA{task}",
-            f"KernelPA{task}",
-            {"alpha": 1e-10, "beta": 1e-10, "learning_rate": 0.3, "averaged": False, "seed": 1},
-            {"C": 0.3},
-        ),
-        *(
-            identity(f"OLRD{task}", f"OLK{task}", {"budget": ALL, **options}, options)
-            for options in ({"learning_rate": 0.5, "radius": None}, {"learning_rate": 0.5, "radius": 1.0})
-        ),
-        identity(
-            f"OLRU{task}",
-            f"OLK{task}",
-            {"c": 1.0, "power": 0.0, "learning_rate": 0.5, "seed": 1},
-            {"learning_rate": 0.5},
-        ),
-        identity(
-            f"OLRU{task}",
-            f"OLK{task}",
-            {"c": 1e9, "power": 0.3, "learning_rate": 0.5, "seed": 1},
-            {"learning_rate": optim.schedulers.InverseScaling(0.5, 0.65)},
-        ),
-        identity(
-            f"OGD{task}",
-            f"OLK{task}",
-            {"l2": 0.0, "learning_rate": optim.schedulers.InverseScaling(0.5, 0.5)},
-            {"learning_rate": 0.5},
-        ),
-        *(
-            identity(
-                f"BOGD{task}",
-                f"OGD{task}",
-                {"budget": ALL, "seed": 1, "learning_rate": 0.2, **options},
-                {"learning_rate": 0.2},
-            )
-            for options in ({"max_coef": None}, {"sampling": "magnitude"})
-        ),
-        identity(f"NOGD{task}", f"OGD{task}", {"budget": ALL}, {"l2": 0.0}),
-        identity(f"BSGD{task}", f"KernelSGD{task}", {"budget": ALL, "l2": 0.01}, {"l2": 0.01}),
-        identity(f"NBSGD{task}", f"KernelSGD{task}", {"budget": ALL, "l2": 0.01, "seed": 1}, {"l2": 0.01}),
-        identity(
-            f"NBSGD{task}",
-            f"BSGD{task}",
-            {"budget": 10, "beta": 1e9, "l2": 0.01, "seed": 1},
-            {"budget": 10, "l2": 0.01},
-        ),
-        identity(
-            f"NBSGD{task}", f"KernelSGD{task}", {"budget": 10, "beta": 1e-30, "l2": 0.01, "seed": 1}, {"l2": 0.01}
-        ),
-    ]
+INVERSE = optim.schedulers.InverseScaling
+OF_BOTH_TASKS = [
+    *(
+        ("BPA", "KernelPA", {"budget": ALL, "C": 0.4, "maintenance": maintenance}, {"C": 0.4})
+        for maintenance in ("simple", "nearest", "projection")
+    ),
+    ("BPA", "BPA", {"budget": 1, "maintenance": "nearest"}, {"budget": 1}),
+    ("BPA", "BPA", {"budget": 1, "maintenance": "projection"}, {"budget": 1}),
+    (
+        "SPA",
+        "KernelPA",
+        {"alpha": 1e-10, "beta": 1e-10, "learning_rate": 0.3, "averaged": False, "seed": 1},
+        {"C": 0.3},
+    ),
+    ("OLRD", "OLK", {"budget": ALL, "learning_rate": 0.5, "radius": None}, {"learning_rate": 0.5}),
+    ("OLRD", "OLK", {"budget": ALL, "learning_rate": 0.5, "radius": 1.0}, {"learning_rate": 0.5, "radius": 1.0}),
+    ("OLRU", "OLK", {"c": 1.0, "power": 0.0, "learning_rate": 0.5, "seed": 1}, {"learning_rate": 0.5}),
+    ("OLRU", "OLK", {"c": 1e9, "power": 0.3, "learning_rate": 0.5, "seed": 1}, {"learning_rate": INVERSE(0.5, 0.65)}),
+    ("OGD", "OLK", {"l2": 0.0, "learning_rate": INVERSE(0.5, 0.5)}, {"learning_rate": 0.5}),
+    ("BOGD", "OGD", {"budget": ALL, "learning_rate": 0.2, "max_coef": None, "seed": 1}, {"learning_rate": 0.2}),
+    ("BOGD", "OGD", {"budget": ALL, "learning_rate": 0.2, "sampling": "magnitude", "seed": 1}, {"learning_rate": 0.2}),
+    ("NOGD", "OGD", {"budget": ALL}, {"l2": 0.0}),
+    ("BSGD", "KernelSGD", {"budget": ALL, "l2": 0.01}, {"l2": 0.01}),
+    ("NBSGD", "KernelSGD", {"budget": ALL, "l2": 0.01, "seed": 1}, {"l2": 0.01}),
+    ("NBSGD", "BSGD", {"budget": 10, "beta": 1e9, "l2": 0.01, "seed": 1}, {"budget": 10, "l2": 0.01}),
+    ("NBSGD", "KernelSGD", {"budget": 10, "beta": 1e-30, "l2": 0.01, "seed": 1}, {"l2": 0.01}),
+]
+IDENTITIES += [
+    identity(f"{one}{task}", f"{other}{task}", *options)
+    for task in ("Classifier", "Regressor")
+    for one, other, *options in OF_BOTH_TASKS
+]
 
 
 @pytest.mark.parametrize(("one", "parameters", "other", "others"), IDENTITIES)
