@@ -58,16 +58,6 @@ def test_a_pickle_is_deterministic_and_continues_bit_for_bit(options, wide):
         assert f.evaluate(x) == g.evaluate(x)
 
 
-def test_scratch_is_not_pickled():
-    f = filled(20)
-    before = pickle.dumps(f)
-    rng = random.Random(9)
-    for _ in range(10):
-        f.evaluate(point(rng))
-        f.evaluate({f"new {rng.random()}": 1.0})
-    assert pickle.dumps(f) == before
-
-
 def test_a_damaged_state_is_rejected():
     terms = RBF._terms()
     state = filled(6, norm=True, values=True, inverse=True).state()

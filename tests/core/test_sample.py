@@ -75,25 +75,3 @@ def test_a_value_that_raises_leaves_the_model():
         f.evaluate({0: 1.0, 1: Angry()})
     assert state_of(f) == state
     assert f.evaluate({0: 1.0}) == expected
-
-
-def test_a_dict_that_changes_while_it_is_read():
-    f = filled(5)
-    x = {}
-
-    class Growing:
-        def __float__(self):
-            for i in range(100):
-                x[f"more {i}"] = 1.0
-            return 1.0
-
-    class Clearing:
-        def __float__(self):
-            x.clear()
-            return 1.0
-
-    for value in (Growing(), Clearing()):
-        x.clear()
-        x.update({0: 1.0, 1: value, 2: 3.0})
-        assert math.isfinite(f.evaluate(x))
-    f._check()

@@ -56,6 +56,12 @@ class Model:
             default = np.full(shape, self.ARRAYS[name][2], self.arrays[name].dtype)
             self.arrays[name] = np.concatenate([self.arrays[name], default], axis=k)
 
+    def extend(self, name, n):
+        axis = self.axes[name]
+        axis.n += n
+        self.table.reserve()
+        self.lengthen(axis, axis.n)
+
     def write(self, name, at, value):
         """Through the pointer, as the owner's loops do."""
         axes = {array.name: axes for array, axes in self.table.arrays()}[name]
@@ -86,10 +92,7 @@ def step(model, rng):
     action = rng.choice(["point", "feature", "class", "remove", "reset"])
     points, features = model.axes["p"], model.axes["f"]
     if action in ("point", "feature"):
-        axis = points if action == "point" else features
-        axis.n += rng.randint(1, 3)
-        model.table.reserve()
-        model.lengthen(axis, axis.n)
+        model.extend(action[0], rng.randint(1, 3))
     elif action == "class" and model.classes.n < 9:
         n = 3 if model.classes.split and model.classes.n == 1 else model.classes.n + 1
         model.table.grow(model.classes, n)
@@ -139,10 +142,8 @@ def test_random_actions(seed, split):
 
 def test_a_permutation_of_the_classes():
     model, rng = Model(), random.Random(1)
-    model.axes["p"].n = model.axes["f"].n = 3
-    model.table.reserve()
-    model.lengthen(model.axes["p"], 3)
-    model.lengthen(model.axes["f"], 3)
+    model.extend("p", 3)
+    model.extend("f", 3)
     model.fill(rng)
     found = model.table.permuted(model.table.state() | {"other": 1}, [1, 0])
     assert found["other"] == 1
@@ -176,9 +177,7 @@ def test_one_function_of_two_classes_changes_its_sign():
 )
 def test_a_state_that_does_not_match_changes_nothing(name, value):
     model = Model()
-    model.axes["p"].n = 2
-    model.table.reserve()
-    model.lengthen(model.axes["p"], 2)
+    model.extend("p", 2)
     model.fill(random.Random(1))
     other = {key: np.ones_like(values) for key, values in model.arrays.items()}
     with pytest.raises(ValueError, match=name):
@@ -197,9 +196,7 @@ def test_a_copy_of_a_state_is_no_view():
 
 def test_growth_without_memory_changes_nothing():
     model = Model()
-    model.axes["p"].n = 2
-    model.table.reserve()
-    model.lengthen(model.axes["p"], 2)
+    model.extend("p", 2)
     model.fill(random.Random(1))
     size = sys.getsizeof(model.table)
     with pytest.raises(MemoryError):
