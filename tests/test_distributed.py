@@ -154,9 +154,6 @@ def test_files_must_agree_on_the_positive_label(tmp_path):
 
 
 def test_resuming_from_a_checkpoint(tmp_path):
-    class Stop(Exception):
-        pass
-
     def interrupted():
         yield from STREAM[:250]
         raise KeyboardInterrupt
