@@ -164,14 +164,25 @@ def test_comparison():
     ]
 
 
+CACHES = (
+    *(streams.load, untuned.samples_digest, kappaml.load, capymoa.table),
+    *(long.load, long.samples_digest, words.load),
+)
+
+
 @pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(streams, "ROWS", 300)
-    for cached in (streams.load, untuned.samples_digest):
+def fresh():
+    """Streams as long as the test says, and not as another one has left them."""
+    for cached in CACHES:
         cached.cache_clear()
     yield
-    for cached in (streams.load, untuned.samples_digest):
+    for cached in CACHES:
         cached.cache_clear()
+
+
+@pytest.fixture
+def small(fresh, monkeypatch):
+    monkeypatch.setattr(streams, "ROWS", 300)
 
 
 def test_untuned(small, tmp_path, monkeypatch):
@@ -185,12 +196,8 @@ def test_untuned(small, tmp_path, monkeypatch):
         ("Friedman", "PA"),
     }
     assert all(row["commit"] == runner.commit() and row["rows"] == 300 for row in map(json.loads, lines))
-
-    def again(*_):
-        raise AssertionError("measured twice")
-
-    monkeypatch.setattr(untuned, "classify", again)
-    monkeypatch.setattr(untuned, "regress", again)
+    monkeypatch.setattr(untuned, "classify", None)  # nothing is measured twice
+    monkeypatch.setattr(untuned, "regress", None)
     untuned.main([*options, "cells"])
     untuned.main([*options, "times"])
     untuned.main([*options, "tables"])
@@ -250,39 +257,30 @@ def test_leads_and_spread():
     assert len(lines) == 2
 
 
-def test_kappaml(tmp_path, monkeypatch):
+def test_kappaml(fresh, tmp_path, monkeypatch):
     """Published figures stand beside measured ones."""
     monkeypatch.setattr(kappaml, "ROWS", 200)
-    kappaml.load.cache_clear()
     kappaml.main(["--streams", "Bananas", "LEDDrift", "--models", "OKL", "--output", str(tmp_path)])
-    kappaml.load.cache_clear()
     text = (tmp_path / "kappaml.md").read_text()
     assert "| stream | OKL | KappaML | its KNN |" in text and " 88.0 | **88.5** |" in text
     assert set(kappaml.PUBLISHED) == set(kappaml.STREAMS)
 
 
-def test_capymoa(tmp_path, monkeypatch):
+def test_capymoa(small, tmp_path, monkeypatch):
     """Labels and a quantity; another run measures nothing."""
     pytest.importorskip("capymoa", reason="pip install capymoa, and a Java runtime")
-    monkeypatch.setattr(streams, "ROWS", 300)
-    for cached in (streams.load, untuned.samples_digest, capymoa.table):
-        cached.cache_clear()
     options = ["--streams", "Bananas", "Friedman", "--models", "CapyMOA ARF(10)", "CapyMOA SGBR"]
     capymoa.main([*options, "--output", str(tmp_path)])
     rows = runner.Store(tmp_path / "capymoa.jsonl").rows
     assert rows["Bananas", "CapyMOA ARF(10)"]["accuracy"] > 55.0 and rows["Friedman", "CapyMOA SGBR"]["mae"] < 5.0
     monkeypatch.setattr(capymoa, "run", None)
     capymoa.main([*options, "--output", str(tmp_path)])
-    for cached in (streams.load, untuned.samples_digest, capymoa.table):
-        cached.cache_clear()
 
 
-def test_long(tmp_path, monkeypatch):
+def test_long(fresh, tmp_path, monkeypatch):
     """Results of River's models stay valid; ours must be of the current code."""
     for module, name, value in ((long, "ROWS", 400), (long, "WINDOWS", 4), (figures, "DOCS", tmp_path)):
         monkeypatch.setattr(module, name, value)
-    caches = long.load, long.samples_digest
-    [cached.cache_clear() for cached in caches]
     options = ["--streams", "RandomTree", "LED, drift", "--output", str(tmp_path)]
     long.main([*options, "--models", "LogisticRegression", "--only", "cells"])
     store = runner.Store(tmp_path / "long.jsonl")
@@ -290,26 +288,17 @@ def test_long(tmp_path, monkeypatch):
     store.keep(**store.rows["RandomTree", "LogisticRegression"] | {"key": None, "accuracy": 12.3})
     long.main(options)
     text = (tmp_path / "long.md").read_text()
-    assert (
-        "| RandomTree | **" in text
-        and " 12.3 |" in text
-        and "## 3. Time and memory" in text
-        and "Not measured yet" in text
-    )
+    for shown in ("| RandomTree | **", " 12.3 |", "## 3. Time and memory", "Not measured yet"):
+        assert shown in text
     assert (tmp_path / "long.png").read_bytes()[:4] == b"\x89PNG"
     row = runner.Store(tmp_path / "long.jsonl").rows["LED, drift", "OKL"]
     assert len(row["curve"]) == 4 and sum(row["curve"]) / 4 == pytest.approx(row["accuracy"], abs=0.01)
-
-    def again(*_):
-        raise AssertionError("measured twice")
-
-    monkeypatch.setattr(untuned, "classify", again)
+    monkeypatch.setattr(untuned, "classify", None)  # nothing is measured twice
     long.main([*options, "--only", "cells", "tables"])
     store = runner.Store(tmp_path / "long.jsonl")
     store.keep(**row | {"key": "of other code"})
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on LED, drift;"):
         long.main([*options, "--only", "tables"])
-    [cached.cache_clear() for cached in caches]
 
 
 def test_ablation(small, tmp_path):
@@ -335,16 +324,14 @@ def test_an_expert_is_left_out(names):
     model._f._check()
 
 
-def test_words(tmp_path, monkeypatch, capsys):
+def test_words(fresh, tmp_path, monkeypatch, capsys):
     """Tables of accuracies, times and differences over seeds; streams without a file are left out."""
     monkeypatch.setattr(words, "ROWS", 300)
     monkeypatch.delenv("RIVER_DATA", raising=False)
-    words.load.cache_clear()
     words.main(["--streams", "adult", "STAGGER", "Agrawal(2)", "--output", str(tmp_path)])
     text = (tmp_path / "words.md").read_text()
     assert "adult: not in RIVER_DATA" in capsys.readouterr().out
     assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 3 and "| adult |" not in text
-    words.load.cache_clear()
 
 
 def test_intervals(tmp_path):
