@@ -33,6 +33,12 @@ def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
     return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.Here(), **options)
 
 
+def write_csv(path, *more):
+    """The stream, with two of its features."""
+    rows = (f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM)
+    path.write_text("\n".join(["a,b,label", *rows, *more]))
+
+
 def test_rounds(monkeypatch):
     model = river_okl.BPAClassifier(KERNEL, budget=20)
     result = trained(model)
@@ -214,13 +220,12 @@ def test_data_that_raise_midway():
 
 def test_files_and_datasets(tmp_path):
     path = tmp_path / "data.csv"
-    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
-    path.write_text("\n".join(["a,b,label", *rows]))
+    write_csv(path)
     model = river_okl.BPAClassifier()
     assert trained(data=[distributed.source(path, None, model).samples]).model._labels.names == [False, True]
     with pytest.raises(ValueError, match="no column 'c'"):
         distributed.source(path, "c", model)
-    path.write_text("\n".join(["a,b,label", *rows, "oops,1,yes"]))
+    write_csv(path, "oops,1,yes")
     with pytest.raises(
         ValueError, match=r"'oops' in line .*--string a; those are options of the command: .* pairs \(x, y\)"
     ):
@@ -366,8 +371,7 @@ def test_the_commands_of_the_page_run(ray, tmp_path, monkeypatch, capsys):
 
     page = (Path(__file__).parent.parent / "docs" / "scaling-out.md").read_text(encoding="utf-8")
     of_command, of_python = (shlex.split(line) for line in page.splitlines() if line.startswith("    python "))
-    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
-    (tmp_path / "big.csv").write_text("\n".join(["a,b,label", *rows]))
+    write_csv(tmp_path / "big.csv")
     monkeypatch.chdir(tmp_path)
     assert of_command[:3] == ["python", "-m", "river_okl"]
     command.main(of_command[3:])

@@ -111,23 +111,17 @@ def test_categorical_columns_are_rejected(n):
         river_okl.RBPClassifier().learn_many(X, pd.Series([True, False]))
 
 
-def test_an_overridden_learn_one_learns_every_row():
-    class Doubling(river_okl.RBPClassifier):
-        def learn_one(self, x, y, w=1.0):
-            super().learn_one(x, y, 2.0 * w)
-
-    class DoublingRegressor(river_okl.OGDRegressor):
+@pytest.mark.parametrize("cls", [river_okl.OLKClassifier, river_okl.OGDRegressor])
+def test_an_overridden_learn_one_learns_every_row(cls):
+    class Doubling(cls):
         def learn_one(self, x, y, w=1.0):
             super().learn_one(x, y, 2.0 * w)
 
     X, y = pd.DataFrame({"a": [1.0, 2.0, -3.0]}), pd.Series([1.0, -1.0, 1.0])
-    for doubling, plain in (
-        (Doubling(seed=1), river_okl.RBPClassifier(seed=1)),
-        (DoublingRegressor(), river_okl.OGDRegressor()),
-    ):
-        doubling.learn_many(X, y)
-        plain.learn_many(X, y, 2.0)
-        assert doubling.support_vectors == plain.support_vectors
+    doubling, plain = Doubling(), cls()
+    doubling.learn_many(X, y)
+    plain.learn_many(X, y, 2.0)
+    assert doubling.support_vectors == plain.support_vectors
 
 
 def test_rows_before_a_rejected_row_are_learned():
@@ -265,8 +259,7 @@ def test_intervals_of_many_rows_are_those_of_one():
     model, rows = river_okl.OKLRegressor(budget=20), streams.dense(streams.REGRESSION, 80)
     empty = model.predict_interval_many(pd.DataFrame([{"a": math.nan}]))
     assert list(empty.columns) == ["lower", "upper"] and empty.loc[0, "lower"] < empty.loc[0, "upper"]
-    for x, y in rows:
-        model.learn_one(x, y)
+    model.learn_stream(rows)
     for make in (pd.DataFrame, pl.DataFrame):
         for coverage in (0.3, 0.9, 0.999):
             found = model.predict_interval_many(make([x for x, _ in rows]), coverage)

@@ -25,8 +25,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def learned(cls, n=60, kind="emerging", **options):
     model = small(cls, **options)
-    for x, y in streams.KINDS[kind](task(cls), n):
-        model.learn_one(x, y)
+    model.learn_stream(streams.KINDS[kind](task(cls), n))
     return model
 
 

@@ -40,6 +40,11 @@ def test_an_expansion_out_of_range_is_rejected(field, value):
         checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", *field, value))
 
 
+def place_of(array, document):
+    """Where the bytes of an array begin among those of all arrays."""
+    return sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][: array["array"][0]])
+
+
 @pytest.mark.parametrize(
     ("part", "name"),
     [("coefficients", "coef")]
@@ -51,9 +56,8 @@ def test_every_array_of_an_expansion_is_checked(part, name):
     for data in good()[:6]:  # about 20 numbers of a long array, including the first and the last
         document, arrays = pieces(data)
         state = document["model"]["object"]["state"]["_f"]["part"]["state"]
-        index = item_of(state[part], name)["array"][0]
-        at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
-        dtype, n = document["arrays"][index]
+        array = item_of(state[part], name)
+        at, (dtype, n) = place_of(array, document), document["arrays"][array["array"][0]]
         for i in sorted({*range(0, n, 1 + n // 20), n - 1} if n else ()):
             for value in (2**31 - 1, -(2**31)) if dtype[1] == "i" else (math.nan, -math.inf):
                 code = {"<f8": "<d", "<i8": "<q", "<i4": "<i"}[dtype]
@@ -150,8 +154,7 @@ def test_a_file_cannot_allocate_much_memory():
 def test_posting_lists_may_have_any_order_but_no_point_twice():
     model = small(river_okl.OKLRegressor, budget=64)
     stream = streams.half_sparse(streams.REGRESSION, 120)
-    for x, y in stream[:100]:
-        model.learn_one(x, y)
+    model.learn_stream(stream[:100])
     make, options, state = model._f.__reduce__()
     points, start, lists = state["points"], 0, 0
     for count, rank in zip(points["counts"], points["ranks"], strict=True):
@@ -175,8 +178,7 @@ def test_sketches_with_the_smallest_integer_are_rejected():
     """Its absolute value overflows to itself, below any bound."""
     data = checkpoint.dumps(learned(river_okl.SkeGDClassifier, kind="dense"))
     document, arrays = pieces(data)
-    index = document["model"]["object"]["state"]["_sketch"]["array"][0]
-    at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
+    at = place_of(document["model"]["object"]["state"]["_sketch"], document)
     with pytest.raises(CheckpointError, match="a sketch of"):
         checkpoint.loads(assembled(document, arrays[:at] + struct.pack("<q", -(2**63)) + arrays[at + 8 :]))
 
