@@ -293,16 +293,6 @@ def test_random_features_are_the_same_for_all_shards():
     assert merged.transform_one(stream[0]) == given.transform_one(stream[0])
     gammas = [model.kernel_in_use.gamma for model in models]
     assert min(gammas) < merged.kernel_in_use.gamma < max(gammas), "the bandwidth is the pooled one"
-    with pytest.raises(ValueError, match=r"different random features.* same seed"):
-        river_okl.merge([river_okl.RandomFourierFeatures() for _ in range(2)])
-
-
-def test_nystroem_features_do_not_merge():
-    models = [river_okl.NystroemFeatures(budget=5) for _ in range(2)]
-    with pytest.raises(
-        TypeError, match=r"^NystroemFeatures does not merge: .*RandomFourierFeatures\(seed=...\) merges"
-    ):
-        river_okl.merge(models)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -588,10 +578,13 @@ def test_an_unrelated_start_is_rejected(name, around):
 BPA = river_okl.BPAClassifier
 
 
-def test_a_subclass_of_a_union_is_not_merged_into_a_union():
-    product = compose.TransformerProduct(compose.Select("a"), compose.Select("a"))
-    with pytest.raises(TypeError, match="TransformerProduct does not merge"):
-        river_okl.merge([product | river_okl.KernelPAClassifier(), product.clone() | river_okl.KernelPAClassifier()])
+RANDOM_FEATURES = [river_okl.RandomFourierFeatures() for _ in range(2)]
+HASHERS = [preprocessing.FeatureHasher(seed=None) for _ in range(2)]
+PRODUCTS = [compose.TransformerProduct(compose.Select("a"), compose.Select("a")) | BPA() for _ in range(2)]
+
+
+def imputed(*statistics):
+    return [preprocessing.StatImputer(("a", statistic)) for statistic in statistics]
 
 
 @pytest.mark.parametrize(
@@ -612,6 +605,18 @@ def test_a_subclass_of_a_union_is_not_merged_into_a_union():
         ([BPA(), BPA()], {"budget": 0}, ValueError, "budget is 0"),
         ([preprocessing.RobustScaler()], {}, TypeError, "RobustScaler does not merge: it is neither"),
         ([preprocessing.StandardScaler(window_size=3)], {}, TypeError, "window_size=3.* does not merge"),
+        (RANDOM_FEATURES, {}, ValueError, "different random features.* same seed"),
+        (
+            [river_okl.NystroemFeatures()],
+            {},
+            TypeError,
+            r"^NystroemFeatures does not merge: .*Fourier\w+\(seed=...\) merges",
+        ),
+        (PRODUCTS, {}, TypeError, "TransformerProduct does not merge"),
+        (imputed(stats.Quantile(0.5)), {}, TypeError, "StatImputer with a Quantile does not merge"),
+        (imputed(stats.Mean(), stats.Max()), {}, ValueError, "arguments=.*only models with the same parameters"),
+        (HASHERS, {}, ValueError, "give every FeatureHasher one seed"),
+        ([ensemble.BaggingClassifier(BPA())], {}, TypeError, r"^Bagging\w+ does not merge: it is neither.*Union"),
         ([preprocessing.StandardScaler() | BPA(), compose.Pipeline(BPA())], {}, ValueError, "steps="),
         (
             [preprocessing.StandardScaler() | BPA(), preprocessing.StandardScaler() | BPA(C=2.0)],
@@ -770,18 +775,6 @@ def test_linear_estimates_merge_in_the_units_of_the_merged_target():
     constant = mean + math.sqrt(variance) * merged["combiner"]["linear"]["coef"][0]
     assert mean == pytest.approx(104.0, abs=0.2)
     assert 100.0 < constant < 103.0
-
-
-def test_unmergeable_models_state_why():
-    imputers = [preprocessing.StatImputer(("a", stats.Quantile(0.5))) for _ in range(2)]
-    with pytest.raises(TypeError, match="StatImputer with a Quantile does not merge"):
-        river_okl.merge(imputers)
-    with pytest.raises(ValueError, match=r"arguments=.*only models with the same parameters"):
-        river_okl.merge([preprocessing.StatImputer(("a", stats.Mean())), preprocessing.StatImputer(("a", stats.Max()))])
-    with pytest.raises(ValueError, match="give every FeatureHasher one seed"):
-        river_okl.merge([preprocessing.FeatureHasher(seed=None) for _ in range(2)])
-    with pytest.raises(TypeError, match=r"BaggingClassifier does not merge: it is neither.*TransformerUnion"):
-        river_okl.merge([ensemble.BaggingClassifier(BPA(), n_models=2) for _ in range(2)])
 
 
 def test_the_usual_pipeline_learns_on_workers(monkeypatch):
