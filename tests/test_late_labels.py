@@ -73,15 +73,15 @@ def test_a_key_waits_once():
     assert [*queue.due()] == [("a", {"x": 1}, 0)] and len(queue) == 1
 
 
-@pytest.mark.parametrize("age", [0, -1.0, 0 * DAY, -DAY, math.nan])
-def test_an_age_is_positive(age):
-    with pytest.raises(ValueError, match="age is"):
-        LateLabels(age)
-
-
-@pytest.mark.parametrize("age", ["60 days", True, [1]])
-def test_an_age_is_a_number_or_a_timedelta(age):
-    with pytest.raises(TypeError, match="age is"):
+@pytest.mark.parametrize(
+    ("age", "error"),
+    [
+        *((age, ValueError) for age in (0, -1.0, 0 * DAY, -DAY, math.nan)),
+        *((age, TypeError) for age in ("60 days", True, [1])),
+    ],
+)
+def test_an_age_is_a_positive_number_or_timedelta(age, error):
+    with pytest.raises(error, match="age is"):
         LateLabels(age)
 
 
