@@ -314,28 +314,17 @@ def test_a_signal_interrupts_a_waiting_thread():
     def alarm(*_):
         raise Alarm
 
-    lock, proceed, held = Lock(), threading.Event(), threading.Event()
-
-    def hold():
-        with lock:
-            held.set()
-            proceed.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
+    lock = Lock()
     before = signal.signal(signal.SIGALRM, alarm)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(Alarm):
-            lock.acquire()
-        lock.release()  # does nothing: it was not acquired
+        with held(lock):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(Alarm):
+                lock.acquire()
+            lock.release()  # does nothing: it was not acquired
     finally:
         signal.signal(signal.SIGALRM, before)
-        proceed.set()
-        thread.join()
-    with lock:
-        pass
+    use(lock, 1)
 
 
 # Forks ----------------------------------------------------------------------------------------------------------------
