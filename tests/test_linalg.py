@@ -2,10 +2,7 @@
 
 import ast
 import hashlib
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +13,7 @@ from river_okl import kernels
 from river_okl._core import linalg
 from river_okl._core.function.expansion import Expansion
 from tests import streams
+from tests.core.expansions import run_python
 
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 131, 300]
 EPS = np.finfo(float).eps
@@ -265,12 +263,5 @@ def bits():
 
 def test_the_bits_of_a_model_do_not_depend_on_threads():
     code = "from tests.test_linalg import bits; print(bits())"
-    other = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "4"},  # one thread here: conftest.py
-        cwd=FOLDER.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    other = run_python(code, OPENBLAS_NUM_THREADS="4")  # one thread here: conftest.py
     assert other == f"{bits()}\n"

@@ -20,6 +20,7 @@ from river_okl.cli import lookup, outputs
 from river_okl.cli.command import main
 from river_okl.cli.metrics import ROCAUC, find_metrics
 from river_okl.progress import Progress
+from tests.core.expansions import run_python
 from tests.test_main import complaint, run
 from tests.test_tables import HEADER, rows_of, written
 
@@ -422,8 +423,7 @@ def test_progress_is_shown_before_anything_slow(data):
         "Progress.__enter__ = enter\n"
         f"from river_okl.cli.command import main; main(['--data', {data!r}, 'RBPClassifier'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
-    assert done.stdout.splitlines()[:2] == ["False loading", "True samples"]
+    assert run_python(code).splitlines()[:2] == ["False loading", "True samples"]
 
 
 @pytest.mark.parametrize("rich", [True, False])

@@ -6,7 +6,6 @@ import ast
 import importlib
 import importlib.metadata
 import inspect
-import os
 import pathlib
 import re
 import runpy
@@ -20,6 +19,7 @@ import pytest
 import river_okl
 from river_okl import algorithms
 from river_okl.model import CompiledModel
+from tests.core.expansions import run_python
 
 HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(river_okl.__file__).parent
@@ -28,14 +28,6 @@ COMPILED, TYPED = [
     sorted(path.relative_to(CORE).with_suffix("").as_posix() for path in CORE.rglob(pattern))
     for pattern in ("*.pyx", "*.pyi")
 ]
-
-
-def python(code, **environment):
-    """The output of a new process."""
-    env = {**os.environ, **environment}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def test_every_public_name_exists_and_is_documented():
@@ -78,7 +70,7 @@ theirs = set(sys.modules)
 from river_okl import OKLClassifier
 print(*{".".join(name.split(".")[:2]) for name in set(sys.modules) - theirs})
 """
-    ours = set(python(code).split())
+    ours = set(run_python(code).split())
     assert "river_okl.predictive" in ours
     others = {name for name in ours if not name.startswith(("river_okl", "_cython"))}  # Cython keeps its types there
     assert others == set()
@@ -103,7 +95,7 @@ theirs = set(sys.modules)
 from river_okl import *
 print(*{name.partition(".")[0] for name in set(sys.modules) - theirs})
 """
-    ours = set(python(code).split())
+    ours = set(run_python(code).split())
     assert "river_okl" in ours
     assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray"} & ours
 
@@ -116,7 +108,7 @@ from river_okl import algorithms, checkpoint, distributed, files, merging
 checkpoint.models.classes()
 print(*sorted(name for name in sys.modules if name.startswith(("river_okl.api", "river_okl.cli"))))
 """
-    assert python(code) == ""
+    assert run_python(code).strip() == ""
     listed = {name: getattr(river_okl, name) for name in river_okl.__all__}
     assert algorithms.classes().keys() == {name for name, cls in listed.items() if is_model(cls)}
 
