@@ -43,6 +43,13 @@ def small(cls, **options):
     return cls(budget=30 if cls is river_okl.OKLClassifier else 12, **options)
 
 
+def taught(cls):
+    """A model that knows two labels."""
+    model = small(cls)
+    model.learn_stream([({"a": y, 0: 2.0}, y) for y in (0.0, 1.0, 1.0)])
+    return model
+
+
 # What it is for -------------------------------------------------------------------------------------------------------
 
 
@@ -180,9 +187,7 @@ EQUAL = {
 @each_class
 def test_samples_that_the_model_takes_for_equal_are_the_same(cls, asked, learned):
     for x, known in ((asked, learned), (learned, asked)):
-        model = small(cls)
-        for y in (0.0, 1.0, 1.0):
-            model.learn_one({"a": y, 0: 2.0}, y)
+        model = taught(cls)
         ask(model, x)
         ask(model, {**x, "b": 7.0})
         model.learn_one({"a": 5.0, 0: 5.0}, 1.0)
@@ -203,9 +208,7 @@ OTHERS = {
 @pytest.mark.parametrize("asked, other", OTHERS.values(), ids=OTHERS)
 @each_class
 def test_samples_that_only_look_alike_are_different(cls, asked, other):
-    model = small(cls)
-    for y in (0.0, 1.0, 1.0):
-        model.learn_one({"a": y, 0: 2.0}, y)
+    model = taught(cls)
     ask(model, asked)
     model.learn_one({"a": 5.0, 0: 5.0}, 1.0)
     assert model._f.pending.waiting == 1
@@ -223,9 +226,7 @@ class Unwritten:
 @pytest.mark.parametrize("name", [10**5000, Unwritten()], ids=["long", "no repr"])
 @each_class
 def test_a_question_with_a_name_that_cannot_be_written_is_harmless(cls, name):
-    model = small(cls)
-    for y in (0.0, 1.0, 1.0):
-        model.learn_one({"a": y}, y)
+    model = taught(cls)
     ask(model, {"a": 1.0, name: 1.0})
     for y in (0.0, 1.0):
         ask(model, {"a": 3.0 + y})
