@@ -108,13 +108,6 @@ def test_min_max_scaler_makes_a_new_feature_nan():
     learn(preprocessing.StandardScaler() | model(), stream)
 
 
-def test_scalers_and_imputers_do_not_fill_nan():
-    """Why the advice is not shorter."""
-    for step in (preprocessing.StandardScaler(), preprocessing.StatImputer(("b", stats.Mean()))):
-        with pytest.raises(ValueError, match="'b' is nan"):
-            (step | model()).learn_one({"a": 1.0, "b": math.nan}, True)
-
-
 # Strings, dates, other things -------------------------------------------------------------------------------------
 
 

@@ -191,11 +191,6 @@ def test_blank_lines_comments_and_spacing(write):
     ]
 
 
-def test_large_but_finite_values_are_read(write):
-    write("cadata", "1e308 1:1e308 2:1.7e308\n")
-    assert read(datasets.LIBSVM("cadata")) == [({1: 1e308, 2: 1.7e308}, 1e308)]
-
-
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 rows = st.lists(st.tuples(st.dictionaries(st.integers(1, 8), numbers), numbers), max_size=8)
 

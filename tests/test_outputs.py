@@ -12,7 +12,6 @@ import subprocess
 import sys
 
 import pytest
-from river import metrics
 
 import river_okl
 from river_okl import files
@@ -371,12 +370,10 @@ def test_the_area_under_the_roc_curve_is_exact():
     for spread in (0.3, 3.0, 12.0):
         y = [rng.random() < 0.3 for _ in range(2000)]
         p = [1.0 / (1.0 + 2.718281828 ** -(rng.gauss(0.7 * t, 1.0) * spread - 4.0)) for t in y]
-        exact, ten = ROCAUC(), metrics.ROCAUC()
+        exact = ROCAUC()
         for t, q in zip(y, p, strict=True):
             exact.update(t, {True: q, False: 1.0 - q})
-            ten.update(t, {True: q, False: 1.0 - q})
         assert exact.get() == pytest.approx(roc_auc_score(y, p), abs=2e-3)
-        assert abs(ten.get() - exact.get()) > 1e-2, "of ten thresholds"
     assert ROCAUC().get() == 0.0
 
 
