@@ -47,23 +47,8 @@ def read(path, **options):
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "",
-            "NA",
-            "n.a.",
-            "N/A",
-            "#N/A",
-            "#DIV/0!",
-            "#VALUE!",
-            "<NA>",
-            "NaN",
-            "-nan",
-            "NULL",
-            "None",
-            "\\N",
-            ".",
-            "-",
-        ),
+        *("", "NA", "n.a.", "N/A", "#N/A", "#DIV/0!", "#VALUE!", "<NA>"),
+        *("NaN", "-nan", "NULL", "None", "\\N", ".", "-"),
         *("NaT", " ? "),
     ],
 )
