@@ -17,7 +17,6 @@ FAST_FILES = {"test_linalg.py", "test_kernels.py", "test_losses.py"}
 FAST_FOLDER = Path(__file__).parent / "core"
 PARTLY_FAST = {"test_conformance.py", "test_twins.py", "conftest.py"}
 NOT_FAST = {
-    "test_a_name_that_raises_leaves_a_valid_expansion",
     "test_all_variants_agree",
     "test_the_reported_size_is_the_allocated_one",
     "test_the_bits_of_a_model_do_not_depend_on_threads",

@@ -138,8 +138,8 @@ MONOTONOUS = {
 def test_monotonous_streams(cls, kind):
     y, other = (1.5, -1.0) if issubclass(cls, base.Regressor) else (True, False)
     model = small(cls)
-    for t, (x, target) in enumerate(MONOTONOUS[kind](cls, streams.dense(task(cls), 200), y, other)):
-        model.learn_one(x, target)
+    for t, (x, each) in enumerate(MONOTONOUS[kind](cls, streams.dense(task(cls), 200), y, other)):
+        model.learn_one(x, each)
         if t & (t + 1) == 0:
             check(model, model.n_support_vectors <= 100)  # beyond that _check is slow
     check(model, model.n_support_vectors <= 100)
