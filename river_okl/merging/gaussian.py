@@ -179,7 +179,7 @@ def merged(shards: Shards) -> Any:
             model._f.add_class()
         model._labels = Labels(names)
     everyone = [shards.start, *shards.models]
-    points, places = places_of([_Mean(each._f) for each in everyone], twins=True)
+    points, places = places_of([each._f.points for each in everyone], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
     means = model._f.kernel
@@ -223,23 +223,6 @@ def merged(shards: Shards) -> Any:
 
 def _prior_variance(model: Any) -> float:
     return float(model._f.posterior.prior_variance)
-
-
-class _Mean:
-    """E f of a process, with the interface of an expansion."""
-
-    def __init__(self, f: Any) -> None:
-        self.f = f
-        self.births = f.points.births
-        self.point = f.points.point
-
-    def __len__(self) -> int:
-        return len(self.births)
-
-    @property
-    def columns(self) -> Arrays:
-        found: Arrays = self.f.alpha().T
-        return found
 
 
 def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
