@@ -25,7 +25,6 @@ from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import kind_of
-from river_okl.labels import Labels
 from river_okl.merging.shards import Shards
 from river_okl.merging.statistics import followed, pooled_kernel
 from river_okl.model import KernelClassifier, KernelRegressor
@@ -33,6 +32,7 @@ from river_okl.model import KernelClassifier, KernelRegressor
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
 Arrays = NDArray[np.float64]
+Positions = NDArray[np.int64]
 Sample = dict[Hashable, float]
 
 CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
@@ -60,28 +60,14 @@ def merged(shards: Shards) -> Any:
             raise TypeError(f"{type(model).__name__} does not merge: {rule}")
     model._after_merging()
     if isinstance(model, KernelClassifier):
-        model._labels = Labels(shards.models[0]._labels.names)
         model._calibration.restore(followed(shards, lambda each: each._calibration))
-        for _ in range(shards.models[0]._f.n_classes - 2):
-            model._f.add_class()
     if isinstance(model._f, FourierExpansion):
         _average_features(shards, model._f)
     model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
-    if isinstance(model._f, FourierExpansion):
-        return model
     if isinstance(model, TVMClassifier):
         _solve_union(shards, model)
-        return model
-    points, columns = union([each._f for each in shards.models])
-    total = _sum(shards, model, columns)
-    most = min(model._f.budget or len(points), shards.budget or len(points))
-    if len(points) > most:
-        needed = np.flatnonzero(total.any(axis=1))
-        points, total = [points[i] for i in needed], total[needed]
-    if len(points) > most:
-        chosen, total = reduced(model, points, total, most)
-        points = [points[i] for i in chosen]
-    _fill(model._f, points, total)
+    elif isinstance(model._f, Expansion):
+        _add_up(shards, model)
     return model
 
 
@@ -137,28 +123,35 @@ def _oldest_first(f: Expansion) -> tuple[list[Sample], Arrays]:
     return [f.point(int(i)) for i in order], f.columns[order]
 
 
-def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
-    """Σ w_i times the coefficients of each, the oldest points first."""
-    outputs = np.ones((len(columns), model._f.n_outputs))
+def _add_up(shards: Shards, model: Any) -> None:
+    """f = Σ w_i f_i over the union of all points, reduced to the budget."""
+    points, places = places_of([each._f for each in shards.models])
+    total = _sum(shards, model, len(points), places)
+    budget = min(model._f.budget or len(points), shards.budget or len(points))
+    if len(points) > budget:
+        needed = np.flatnonzero(total.any(axis=1))
+        points, total = [points[i] for i in needed], total[needed]
+    if len(points) > budget:
+        chosen, total = reduced(model, points, total, budget)
+        points = [points[i] for i in chosen]
+    _fill(model._f, points, total)
+
+
+def _sum(shards: Shards, model: Any, n_points: int, places: Sequence[Positions]) -> Arrays:
+    """Σ w_i times the coefficients of each, whose points have these places among all."""
+    outputs = np.ones((len(places), model._f.n_outputs))
     if isinstance(model, AveragedExpansion) and model.averaged:  # output 1 is divided by T = t + 1
         outputs[:, 1] = [(model._t + 1) / (each._t + 1) for each in shards.models]
     repeated = np.tile(outputs, max(1, model._f.n_classes))
-    total: Arrays = sum(share * row * a for share, row, a in zip(shards.shares, repeated, columns, strict=True))
+    total = np.zeros((n_points, repeated.shape[1]))
+    for share, row, each, at in zip(shards.shares, repeated, shards.models, places, strict=True):
+        own = np.zeros_like(total)
+        np.add.at(own, at, each._f.columns)
+        total += share * row * own
     return total
 
 
-def union(functions: Sequence[Any]) -> tuple[list[Sample], list[Arrays]]:
-    """The points of all expansions, equal ones once and the youngest last, and the coefficients that each has there."""
-    points, places = places_of(functions)
-    columns = []
-    for f, at in zip(functions, places, strict=True):
-        a = np.zeros((len(points), f.columns.shape[1]))
-        np.add.at(a, at, f.columns)
-        columns.append(a)
-    return points, columns
-
-
-def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[NDArray[np.int64]]]:
+def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[Positions]]:
     """The points of all, equal ones once and the youngest last, and where each has its own.
 
     With ``twins`` a point that one has twice is there twice, as its n-th copy in each.

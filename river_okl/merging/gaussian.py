@@ -33,12 +33,10 @@ from scipy.linalg import lapack
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
-from river_okl.labels import Labels
 from river_okl.merging.expansions import places_of, pursued
 from river_okl.merging.shards import Shards
 from river_okl.merging.spaces import Space
 from river_okl.merging.statistics import pooled_kernel
-from river_okl.predictive import PredictiveClassifier
 
 MODELS = SOGP
 
@@ -173,11 +171,6 @@ def merged(shards: Shards) -> Any:
     """The process with all evidence."""
     model = shards.new()
     total = shards.total(lambda each: each._f.seen)
-    if isinstance(model, PredictiveClassifier):
-        names = shards.models[0]._labels.names
-        for _ in names[2:]:
-            model._f.add_class()
-        model._labels = Labels(names)
     everyone = [shards.start, *shards.models]
     points, places = places_of([each._f.points for each in everyone], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)

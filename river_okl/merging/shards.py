@@ -70,10 +70,15 @@ class Shards:
         return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
 
     def new(self) -> Any:
-        """A new model with their parameters, and with the requested budget."""
-        model = self.models[0]
-        own = "budget" in model._get_params()
-        return model.clone({"budget": self.budget} if own and self.budget is not None else None)
+        """A new model with their parameters and labels, and with the requested budget."""
+        first = self.models[0]
+        own = "budget" in first._get_params()
+        model = first.clone({"budget": self.budget} if own and self.budget is not None else None)
+        if isinstance(model, LabelModel):
+            model._labels = Labels(first._labels.names)
+            for _ in first._labels.names[2:]:
+                model._f.add_class()
+        return model
 
 
 def average(shares: Iterable[float], values: Sequence[Any]) -> Any:
@@ -128,23 +133,21 @@ def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int
     first = found[0]
     if not isinstance(first, base.Base):
         raise TypeError(f"models[0] is {kind_of(first)}; only models of river_okl and pipelines of them merge")
-    for i, model in enumerate(found[1:], start=1):
+    return checked(
+        Shards(found, first.clone() if start is None else start, _checked_weights(weights, len(found)), budget)
+    )
+
+
+def checked(shards: Shards) -> Shards:
+    """Models, or a part of each, aligned, or an error that names what differs."""
+    first = shards.models[0]
+    for i, model in enumerate(shards.models[1:], start=1):
         check_same(first, model, "models[0]", f"models[{i}]")
-    if start is not None:
-        check_same(first, start, "models[0]", "start")
-    return aligned(Shards(found, first.clone() if start is None else start, _checked(weights, len(found)), budget))
+    check_same(first, shards.start, "models[0]", "start")
+    return aligned(shards)
 
 
-def checked(parts: Shards) -> Shards:
-    """A part of each, aligned: they must be the same, too."""
-    first = parts.models[0]
-    for i, part in enumerate(parts.models[1:], start=1):
-        check_same(first, part, "models[0]", f"models[{i}]")
-    check_same(first, parts.start, "models[0]", "start")
-    return aligned(parts)
-
-
-def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
+def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float] | None:
     if weights is None:
         return None
     each = list(weights)
