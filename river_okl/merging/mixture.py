@@ -28,7 +28,6 @@ from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
 from river_okl.algorithms.okl import OKL
-from river_okl.labels import Labels
 from river_okl.merging.gaussian import (
     Ends,
     Places,
@@ -45,7 +44,6 @@ from river_okl.merging.gaussian import (
 from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
 from river_okl.merging.statistics import Moments, followed, pooled
-from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
 
@@ -602,11 +600,5 @@ def _deviation(target: Moments) -> float:
 def merged(shards: Shards) -> Any:
     """The merged mixture."""
     model = shards.new()
-    if issubclass(type(model), PredictiveClassifier):  # the budget is per label: room for all of them
-        while model._f.n_classes < shards.models[0]._f.n_classes:
-            model._f.add_class()
-    state = Merging(shards).state(model._f)
-    if issubclass(type(model), PredictiveClassifier):
-        model._labels = Labels(shards.models[0]._labels.names)
-    model._f.restore(state)
+    model._f.restore(Merging(shards).state(model._f))
     return model
