@@ -8,9 +8,9 @@ whose places are others loses them.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Hashable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,6 @@ MODELS = OKLDetector
 
 Arrays = NDArray[np.float64]
 Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviation, whether it is centred
-
-
-@dataclasses.dataclass
-class Points:
-    """What ``Merging`` needs of a space: the points as rows."""
-
-    X: Arrays
 
 
 class Scored(Mixed):
@@ -70,7 +63,7 @@ class Detectors(Merging):
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))
 
-    def drawn(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
+    def drawn(self, capacity: int) -> tuple[list[dict[Hashable, float]], Arrays]:
         """The points and their radii."""
         union: dict[Any, Any] = {}
         of_start = {frozenset(point.items()) for point in self.start.points}
@@ -80,10 +73,10 @@ class Detectors(Merging):
                 owner = self.start if key in of_start else each  # whose scale it is on
                 found = union.setdefault(key, [owner, point, radius, 0.0])
                 found[3] += share / len(each.points)
-        if len(union) > most:  # without replacement (Efraimidis and Spirakis 2006)
+        if len(union) > capacity:  # without replacement (Efraimidis and Spirakis 2006)
             rng = np.random.default_rng(self.first.state["more_random"])
             times = rng.exponential(size=len(union)) / [weight for *_, weight in union.values()]
-            kept = {*np.argsort(times, kind="stable")[:most].tolist()}
+            kept = {*np.argsort(times, kind="stable")[:capacity].tolist()}
             union = {key: found for i, (key, found) in enumerate(union.items()) if i in kept}
         common = self.statistics()
         points = [self.rescaled(point, each.f.scaler.statistics(), common) for each, point, *_ in union.values()]
@@ -115,18 +108,15 @@ class Detectors(Merging):
                 found[name] = value
         return found
 
-    def latest_of(self, of: Callable[[Any], NDArray[Any]], most: int) -> NDArray[Any]:
+    def latest_of(self, of: Callable[[Any], NDArray[Any]], capacity: int) -> NDArray[Any]:
         """Those of the start, and then the new ones of all detectors, evenly mixed; the latest of these."""
-        new = [of(each)[-(each.ranked - self.start.ranked) :] for _, each in self.learners()]
+        learners = [each for _, each in self.movers if each.ranked > self.start.ranked]
+        new = [of(each)[-(each.ranked - self.start.ranked) :] for each in learners]
         order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
         found = of(self.start)
         if new:
             found = np.concatenate([found, np.concatenate(new)[np.argsort(order, kind="stable")]])
-        return found[-most:]
-
-    def learners(self) -> list[tuple[float, Any]]:
-        """Those that have ranked samples since the start."""
-        return [(share, each) for share, each in self.movers if each.ranked > self.start.ranked]
+        return found[-capacity:]
 
     def identities(self, each: Any) -> NDArray[np.int64]:
         """Of the latest samples of a detector; 0 is unknown."""
@@ -155,17 +145,17 @@ class Detectors(Merging):
     def total(self, name: str) -> Any:
         return self.shards.total(lambda model: model._f.state()[name])
 
-    def merged(self, most: int) -> State:
-        points, radii = self.drawn(most)
+    def merged(self, capacity: int) -> State:
+        points, radii = self.drawn(capacity)
         X = np.zeros((len(points), len(self.at)))
         for i, point in enumerate(points):
             X[i, [self.at[name] for name in point]] = [*point.values()]
-        self.space = Points(X)
+        self.space = SimpleNamespace(X=X)  # what ``distances`` needs of a space
         seen = self.total("seen")
         ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.movers)
         residuals, numbers = self.residuals(X, ranked)
         return {
-            "points": stored(points, most + 1),
+            "points": stored(points, capacity + 1),
             "scaler": self.scaler(),
             "words": self.words(),
             "distances": self.distances(np.arange(len(points))),
