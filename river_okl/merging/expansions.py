@@ -103,24 +103,19 @@ def _solve_union(shards: Shards, model: TVMClassifier) -> None:
     total *= wanted / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
     there = np.flatnonzero(total.any(axis=1))
     points, total = [points[i] for i in there], total[there]
-    most = min(model.budget, shards.budget or model.budget)
+    budget = min(model.budget, shards.budget or model.budget)
     exact = copy.deepcopy(model)
     exact._f, exact.merging = _with(model, points, np.zeros((len(points), 1))), "global"
     for _ in range(model._f.n_classes - 2):
         exact._f.add_class()
     exact._mass, exact._births, exact._settled = total, exact._f.births, False
     exact._settle()
-    if len(points) > most:
-        exact._shrink(most)
-    _fill(model._f, *_oldest_first(exact._f))
+    if len(points) > budget:
+        exact._shrink(budget)
     order = np.argsort(exact._f.births)
+    _fill(model._f, [exact._f.point(i) for i in order.tolist()], exact._f.columns[order])
     model._mass, model._births, model._settled = exact._mass[order], model._f.births, False
     model._settle()
-
-
-def _oldest_first(f: Expansion) -> tuple[list[Sample], Arrays]:
-    order = np.argsort(f.births)
-    return [f.point(int(i)) for i in order], f.columns[order]
 
 
 def _add_up(shards: Shards, model: Any) -> None:
@@ -199,16 +194,16 @@ def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
 # Reduction --------------------------------------------------------------------------------------------------------
 
 
-def reduced(model: Any, points: list[Sample], columns: Arrays, most: int) -> tuple[list[int], Arrays]:
+def reduced(model: Any, points: list[Sample], columns: Arrays, budget: int) -> tuple[list[int], Arrays]:
     """The points that remain, and their coefficients."""
     f = _with(model, points, columns)
     weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
-    heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * most]
+    heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * budget]
     candidates = np.sort(heaviest)
     K = f.rows_of(candidates)
     values = K @ columns
     among = K[:, candidates]
-    chosen = pursued(lambda i: among[i], among.diagonal().copy(), values, most)
+    chosen = pursued(among, values, budget)
     staying = sorted(chosen)
     K_staying = np.ascontiguousarray(among[np.ix_(staying, staying)])
     ridge = DEPENDENT * float(K_staying.diagonal().max(initial=0.0))
@@ -216,24 +211,15 @@ def reduced(model: Any, points: list[Sample], columns: Arrays, most: int) -> tup
     return [int(candidates[i]) for i in staying], alpha
 
 
-def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most: int) -> list[int]:
+def pursued(K: Arrays, values: Arrays, n_points: int) -> list[int]:
     """Positions of points whose span explains a function best, one after another: orthogonal matching pursuit.
 
-    Parameters
-    ----------
-    row
-        κ of a point with all.
-    diagonal
-        κ of each with itself.
-    values
-        The function at all points, in columns.
-    most
-        How many points.
-
+    ``values`` are those of the function at all points, in columns.
     """
-    basis = np.zeros((most, len(diagonal)))  # Newton basis: orthonormal, and 0 at the points before
+    basis = np.zeros((n_points, len(K)))  # Newton basis: orthonormal, and 0 at the points before
+    diagonal = K.diagonal()
     left, residual, chosen = values.copy(), diagonal.copy(), []
-    for n in range(most):
+    for n in range(n_points):
         novel = residual > 1e-9 * diagonal
         gain = np.where(novel, (left**2).sum(axis=1) / np.where(novel, residual, 1.0), -1.0)
         most_gained = gain.max()
@@ -241,7 +227,7 @@ def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most
             break
         i = int((gain >= most_gained * (1.0 - TIE)).argmax())
         chosen.append(i)
-        basis[n] = (row(i) - basis[:n, i] @ basis[:n]) / math.sqrt(residual[i])
+        basis[n] = (K[i] - basis[:n, i] @ basis[:n]) / math.sqrt(residual[i])
         left -= np.outer(basis[n], left[i] / math.sqrt(residual[i]))
         residual = residual - basis[n] ** 2
         residual[i] = 0.0

@@ -150,18 +150,18 @@ def importance_of(posterior: Posterior, basis: Places) -> Arrays:
     return found
 
 
-def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[np.int64]:
-    """The candidates if at most ``most`` points may remain; ``importance`` is that of all points."""
+def heaviest(held: NDArray[np.int64], importance: Arrays, capacity: int) -> NDArray[np.int64]:
+    """The candidates for this many points; ``importance`` is that of all points."""
     order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
-    found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * most])]
+    found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * capacity])]
     return found
 
 
-def spanning(K: Arrays, values: Arrays, most: int) -> NDArray[np.int64]:
+def spanning(K: Arrays, values: Arrays, capacity: int) -> NDArray[np.int64]:
     """The points, of which K is the Gram matrix, that explain most of these means; of a constant if all means are 0."""
     if not values.any():
         values = np.ones((len(K), 1))
-    return np.sort(np.array(pursued(lambda i: K[i], K.diagonal(), values, most), dtype=np.int64))
+    return np.sort(np.array(pursued(K, values, capacity), dtype=np.int64))
 
 
 # One process ----------------------------------------------------------------------------------------------------------
@@ -218,9 +218,9 @@ def _prior_variance(model: Any) -> float:
     return float(model._f.posterior.prior_variance)
 
 
-def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
+def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]:
     """The state of ``Points`` of this capacity that contain these."""
-    f = Expansion(RBF(1.0)._terms(), budget=most)
+    f = Expansion(RBF(1.0)._terms(), budget=capacity)
     for z in points:
         f.evaluate(z)
         f.add(0.0)
