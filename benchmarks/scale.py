@@ -62,7 +62,7 @@ def accuracy(model: Any, rows: list[Sample]) -> float:
 
 
 def merged(model: Any, rows: list[Sample], workers: int, every: int) -> distributed.Result:
-    return distributed.rounds(model, [iter(rows)], workers, every, distributed.Here())
+    return distributed.rounds(model, [iter(rows)], workers, every, distributed.InProcess())
 
 
 def held_out(model: Any, streams: Iterable[str], shards: Sequence[int], every: Sequence[int]) -> str:

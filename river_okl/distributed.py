@@ -22,7 +22,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from river import base
@@ -209,40 +209,22 @@ def train(
             ray.shutdown()
 
 
-class Engine(Protocol):
-    """Runs the tasks of a round."""
+class InProcess:
+    """Runs the tasks of a round one after another in this process."""
 
     def send(self, chunk: list[Sample]) -> Any:
         """Make a chunk available to the tasks; returns its handle."""
+        return chunk
 
-    def begin(self, start: bytes, sent: list[Any]) -> None:
-        """Begin a round on these chunks."""
-
-    def ends(self) -> Iterator[Learned]:
-        """The results of the round's tasks, in order."""
+    def begin(self, start: bytes, sent: list[Any]) -> Iterator[Learned]:
+        """Begin a round on these chunks; returns the results of its tasks, in order."""
+        return (learned(start, chunk) for chunk in sent)
 
     def stop(self) -> None:
         """Abandon a round."""
 
 
-class Here:
-    """Runs the tasks one after another in this process."""
-
-    def send(self, chunk: list[Sample]) -> list[Sample]:
-        return chunk
-
-    def begin(self, start: bytes, sent: list[list[Sample]]) -> None:
-        self.round = start, sent
-
-    def ends(self) -> Iterator[Learned]:
-        start, sent = self.round
-        return (learned(start, chunk) for chunk in sent)
-
-    def stop(self) -> None:
-        pass
-
-
-class Workers:
+class Workers(InProcess):
     """Runs the tasks in n Ray processes."""
 
     def __init__(self, ray: Any, n: int) -> None:
@@ -255,11 +237,9 @@ class Workers:
         # Ray would pickle each sample of a list separately, in Python: 20 µs instead of 1
         return self.ray.put(self.ray.cloudpickle.dumps(chunk))
 
-    def begin(self, start: bytes, sent: list[Any]) -> None:
+    def begin(self, start: bytes, sent: list[Any]) -> Iterator[Learned]:
         model = self.ray.put(start)
         self.waiting = [self.task.remote(model, chunk) for chunk in sent]
-
-    def ends(self) -> Iterator[Learned]:
         return map(self.ray.get, self.waiting)
 
     def stop(self) -> None:
@@ -289,7 +269,7 @@ def rounds(
     sources: list[Iterator[Sample]],
     workers: int,
     every: int,
-    engine: Engine,
+    engine: InProcess,
     checkpoint: Path | None = None,
     progress: bool = False,
     sizes: Sequence[int | None] = (),
@@ -299,19 +279,19 @@ def rounds(
     record = Record(checkpoint)
     model, done = record.found(model)
     result = Result(model, done)
-    deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send, sizes)
+    coming = _Rounds(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send, sizes)
     start = checkpoints.dumps(model)
     regression = isinstance(model, base.Regressor)
     bar = Progress() if progress else None
     with bar or contextlib.nullcontext():
         try:
             began = time.perf_counter()
-            hand = deal.next()
-            engine.begin(start, hand.sent)
-            while hand.sent:
-                following = deal.next()  # while they learn
-                ends, error, sent = [], 0.0, len(start) * len(hand.sent)
-                for origins, outcome in zip(hand.origins, engine.ends(), strict=True):
+            this = coming.next()
+            outcomes = engine.begin(start, this.sent)
+            while this.sent:
+                following = coming.next()  # while they learn
+                ends, error, sent = [], 0.0, len(start) * len(this.sent)
+                for origins, outcome in zip(this.origins, outcomes, strict=True):
                     if outcome.bad is not None:
                         at, why = outcome.bad
                         raise ShardError(*origins[at], why, result)
@@ -324,19 +304,19 @@ def rounds(
                 else:
                     model = merge(ends, start=model)
                     start = checkpoints.dumps(model)
-                engine.begin(start, following.sent)
+                outcomes = engine.begin(start, following.sent)
                 now = time.perf_counter()
-                n = hand.samples
+                n = this.samples
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
-                if hand.error is None:  # after a truncated round the later ones would begin elsewhere
-                    record.keep(start, result, hand.ends)
+                if this.error is None:  # after a truncated round the later ones would begin elsewhere
+                    record.keep(start, result, this.ends)
                 if bar:
                     bar(n)
-                hand = following
-            if hand.error is not None:
-                shard, row, error_of_data = hand.error
+                this = following
+            if this.error is not None:
+                shard, row, error_of_data = this.error
                 raise ShardError(shard, row, str(error_of_data), result) from error_of_data
         except KeyboardInterrupt:
             result.complete = False
@@ -345,7 +325,7 @@ def rounds(
     return result
 
 
-class _Hand(NamedTuple):
+class _Round(NamedTuple):
     """A round: its chunks, shard and row of each of their samples, the sources' positions after it, and the error that
     truncated it."""
 
@@ -356,7 +336,7 @@ class _Hand(NamedTuple):
     error: tuple[int, int, Exception] | None
 
 
-class _Dealer:
+class _Rounds:
     """Splits the sources into chunks for all workers, round by round."""
 
     def __init__(
@@ -377,13 +357,13 @@ class _Dealer:
         for source, n in zip(sources, self.rows, strict=True):
             next(itertools.islice(source, n, n), None)
 
-    def next(self) -> _Hand:
+    def next(self) -> _Round:
         sent, origins, samples = [], [], 0
         for chunk in self.chunks():
             sent.append(self.send([sample for _, sample in chunk]))
             origins.append([origin for origin, _ in chunk])
             samples += len(chunk)
-        return _Hand(sent, origins, samples, list(self.rows), self.error)
+        return _Round(sent, origins, samples, list(self.rows), self.error)
 
     def chunks(self) -> Iterator[list[tuple[Origin, Sample]]]:
         """The samples of each worker."""
@@ -392,17 +372,17 @@ class _Dealer:
             if chunk := self.mix(WARM_UP):
                 yield chunk
                 return
-        hand = self.mix(self.workers * self.every)
-        n = max(math.ceil(len(hand) / self.every), min(self.workers, math.ceil(len(hand) / WARM_UP)))
+        samples = self.mix(self.workers * self.every)
+        n = max(math.ceil(len(samples) / self.every), min(self.workers, math.ceil(len(samples) / WARM_UP)))
         for k in range(n):  # the last samples are split evenly, too, if there are enough
-            yield hand[len(hand) * k // n : len(hand) * (k + 1) // n]
+            yield samples[len(samples) * k // n : len(samples) * (k + 1) // n]
 
-    def mix(self, most: int) -> list[tuple[Origin, Sample]]:
-        """At most so many samples of all sources, each source spread evenly: workers that saw one label each would not
-        merge into a model that separates them."""
+    def mix(self, n_samples: int) -> list[tuple[Origin, Sample]]:
+        """So many samples of all sources, or what is left, each source spread evenly: workers that saw one label each
+        would not merge into a model that separates them."""
         mixed: list[tuple[Origin, Sample]] = []
-        while len(mixed) < most:
-            n = most - len(mixed)
+        while len(mixed) < n_samples:
+            n = n_samples - len(mixed)
             chunks = self.parts(n, self.left()) or self.parts(n, [1] * len(self.sources))
             if not chunks:
                 break
@@ -417,18 +397,18 @@ class _Dealer:
             return [1] * len(self.sources)
         return [max(0, (size or 0) - row) for size, row in zip(self.sizes, self.rows, strict=True)]
 
-    def parts(self, most: int, left: list[int]) -> list[list[tuple[Origin, Sample]]]:
+    def parts(self, n: int, left: list[int]) -> list[list[tuple[Origin, Sample]]]:
         """So many samples, of the sources in these proportions."""
-        ends = [most * sum(left[:i]) // max(1, sum(left)) for i in range(len(left) + 1)]
+        ends = [n * sum(left[:i]) // max(1, sum(left)) for i in range(len(left) + 1)]
         found = [self.read(i, end - start) for i, (start, end) in enumerate(itertools.pairwise(ends))]
         return [chunk for chunk in found if chunk]
 
-    def read(self, i: int, most: int) -> list[tuple[Origin, Sample]]:
+    def read(self, i: int, n: int) -> list[tuple[Origin, Sample]]:
         """Read this many samples, fewer if the source ends or a sample cannot be read, none after such an error."""
         chunk: list[tuple[Origin, Sample]] = []
         if self.error is None:
             try:
-                for sample in itertools.islice(self.sources[i], most):
+                for sample in itertools.islice(self.sources[i], n):
                     chunk.append(((i, self.rows[i]), sample))
                     self.rows[i] += 1
             except Exception as error:  # reported with its own message

@@ -30,7 +30,7 @@ def short_warm_up(monkeypatch):
 def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
     """Rounds in this process, as on Ray's workers."""
     model = river_okl.BPAClassifier(KERNEL, budget=20) if model is None else model
-    return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.Here(), **options)
+    return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.InProcess(), **options)
 
 
 def write_csv(path, *more):
@@ -60,7 +60,7 @@ def test_the_last_samples_are_split_evenly():
     """If there are enough for more than one worker."""
     chunks = []
 
-    class Counting(distributed.Here):
+    class Counting(distributed.InProcess):
         def send(self, chunk):
             chunks.append(len(chunk))
             return chunk

@@ -777,13 +777,13 @@ def test_the_usual_pipeline_learns_on_workers(monkeypatch):
     """In rounds, as on Ray's workers, which send checkpoints."""
     monkeypatch.setattr(distributed, "WARM_UP", 50)
     stream = list(words_and_gaps(600))
-    result = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    result = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.InProcess())
     assert result.complete
     assert result.samples == 600
     encoder, imputer, _ = parts(result.model)
     assert encoder.values["word"] == {*"xyzw"}
     assert imputer.stats["a"].n == sum(x["a"] is not None for x, _ in stream)
-    again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.InProcess())
     assert river_okl.checkpoint.dumps(again.model) == river_okl.checkpoint.dumps(result.model)
     assert sum(result.model.predict_one(x) == y for x, y in words_and_gaps(300, seed=2)) > 240
 
