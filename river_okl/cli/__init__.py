@@ -1,6 +1,7 @@
 """The command ``python -m river_okl``.
 
-command.py    options, and the run from arguments to results
+command.py    options, help and errors
+job.py        the run, from options to results
 lookup.py     arguments as data sets and models
 metrics.py    arguments as metrics that suit the task
 race.py       test-then-train of several models on one stream
