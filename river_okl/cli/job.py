@@ -113,9 +113,8 @@ class Job:
         size = f", {self.size:,} samples" if self.size else ""
         head = [] if self.options.json else [f"{self.stream.name}: {self.stream.task}{size}"]
         head += [self.stream.note] if head and self.stream.note else []
-        if (
-            sys.stdout is not None and sys.stdout.isatty()
-        ):  # other readers may have gone: first the run, then its output
+        # Readers other than a terminal may have gone: first the run, then its output.
+        if sys.stdout is not None and sys.stdout.isatty():
             print(*head, sep="\n", flush=True)
             head = []
         self._run()

@@ -110,7 +110,7 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise UsageError(f"{text!r} is neither a name nor a name with parameters") from None
-    name = _dotted(node.func if isinstance(node, ast.Call) else node)
+    name = _called(node)
     if name not in known:
         hint = nearest(name or text, known)
         if what == "data set":
@@ -119,14 +119,16 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
             hint = "; --list-models shows all" if what == "model" else f"; known are {_listed(known)}"
         raise UsageError(f"no {what} is called {name or text!r}{hint}")
     try:
-        args, kwargs = _arguments(node, inside) if isinstance(node, ast.Call) else ((), {})
-        taken = inspect.signature(known[name]).parameters
-        _check_keywords(kwargs, taken)
-        return _make(known[name], *args, **{k: v for k, v in defaults.items() if k in taken} | kwargs)
+        return _made(known[name], node, inside, defaults)
     except UsageError as error:
         raise UsageError(f"{text}: {error}") from None
     except RecursionError:
         raise UsageError(f"{text[:50]}...: nested too deep") from None
+
+
+def _called(node: ast.expr) -> str:
+    """The name of what is called, with or without parentheses."""
+    return _dotted(node.func if isinstance(node, ast.Call) else node)
 
 
 def _dotted(node: ast.expr) -> str:
@@ -137,13 +139,22 @@ def _dotted(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _arguments(call: ast.Call, known: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if any(keyword.arg is None for keyword in call.keywords):
-        raise UsageError("** is not supported here")
-    return (
-        tuple(_value(arg, known) for arg in call.args),
-        {str(keyword.arg): _value(keyword.value, known) for keyword in call.keywords},
-    )
+def _made(cls: Callable[..., Any], node: ast.expr, inside: Names, defaults: dict[str, Any]) -> Any:
+    """What a class makes of the arguments of a call, or of none."""
+    taken = inspect.signature(cls).parameters
+    args: list[Any] = []
+    kwargs = {name: value for name, value in defaults.items() if name in taken}
+    if isinstance(node, ast.Call):
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise UsageError("** is not supported here")
+        args = [_value(arg, inside) for arg in node.args]
+        given = {str(keyword.arg): _value(keyword.value, inside) for keyword in node.keywords}
+        _check_keywords(given, taken)
+        kwargs |= given
+    try:
+        return cls(*args, **kwargs)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise UsageError(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
 def _value(node: ast.expr, known: Names) -> Any:
@@ -152,12 +163,10 @@ def _value(node: ast.expr, known: Names) -> Any:
         case ast.Name("inf"):
             return math.inf
         case ast.Call() | ast.Name() | ast.Attribute():
-            name = _dotted(node.func if isinstance(node, ast.Call) else node)
+            name = _called(node)
             if name not in known:
                 raise UsageError(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
-            args, kwargs = _arguments(node, known) if isinstance(node, ast.Call) else ((), {})
-            _check_keywords(kwargs, inspect.signature(known[name]).parameters)
-            return _make(known[name], *args, **kwargs)
+            return _made(known[name], node, known, {})
         case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
             a, b = _value(left, known), _value(right, known)
             if isinstance(a, kernels.Kernel) or isinstance(b, kernels.Kernel):
@@ -185,13 +194,6 @@ def _check_keywords(kwargs: dict[str, Any], taken: Any) -> None:
 
 def _listed(known: Iterable[str]) -> str:
     return ", ".join(sorted(name for name in known if "." not in name))
-
-
-def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        return cls(*args, **kwargs)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise UsageError(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
 def _classes(module: Any, *kinds: type) -> Names:
