@@ -87,9 +87,8 @@ def test_race_of_a_regression_has_absolute_errors_and_may_skip_scaling():
     for x, y in datasets.TrumpApproval().take(100):
         total += abs(y - model.predict_one(x))
         model.learn_one(x, y)
-    (raced,) = race(
-        {"m": linear_model.LinearRegression()}, datasets.TrumpApproval().take(100), regression=True, scaled=False
-    )
+    models, samples = {"m": linear_model.LinearRegression()}, datasets.TrumpApproval().take(100)
+    (raced,) = race(models, samples, regression=True, inputs=Inputs(scaled=False))
     assert raced.error == pytest.approx(total / 100, rel=1e-12)
     assert raced.support_vectors is None
 
@@ -103,8 +102,8 @@ def test_race_reads_the_stream_once_and_in_blocks():
             read += 1
             yield sample
 
-    seen = []
-    race({"a": OLRDClassifier(), "b": OLRDClassifier()}, stream(), block=20, tick=lambda n: seen.append((n, read)))
+    seen, models = [], {"a": OLRDClassifier(), "b": OLRDClassifier()}
+    race(models, stream(), block=20, finished=lambda block, _: seen.append((len(block), read)))
     assert seen == [(20, 20), (20, 40), (10, 50)]
 
 
@@ -338,7 +337,7 @@ def test_string_features_are_not_scaled_away(capsys, path):
     stream, samples = read(path)
     assert samples[0][0].keys() == {"size", "colour"}
     models = {"okl": river_okl.OKLClassifier(), "pa": river_okl.KernelPAClassifier()}
-    for raced in race(models, samples, scaled=stream.scaled):
+    for raced in race(models, samples, inputs=Inputs(stream.scaled)):
         assert raced.error < 0.1
     assert max(abs(x.get("size", 0.0)) for x, _ in models["pa"].support_vectors) < 10.0  # numbers are scaled
     run(capsys, "--data", str(path), "--samples", "300", *("ARFClassifier", "LogisticRegression", "OKLClassifier"))

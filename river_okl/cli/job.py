@@ -13,12 +13,12 @@ import os
 import sys
 from typing import Any
 
-from river import base, compose
+from river import base
 
 from river_okl.checks import UsageError
 from river_okl.cli import lookup, metrics, outputs, race, report
 from river_okl.cli.command import ENDLESS, say
-from river_okl.files import REGRESSION, Again, Reading, Stream
+from river_okl.files import REGRESSION, Again, Reading, Sample, Stream
 from river_okl.progress import Progress
 from river_okl.tables.models import TableClassifier, TableRegressor
 
@@ -86,18 +86,18 @@ class Job:
         model = outputs.load(path)
         if isinstance(model, TableClassifier | TableRegressor):
             schema, model = model._schema, model.model
-        elif not isinstance(_innermost(model), base.Classifier | base.Regressor):
+        elif not isinstance(race.innermost(model), base.Classifier | base.Regressor):
             raise UsageError(f"--load {path}: {type(model).__name__} is neither a classifier nor a regressor")
         elif lookup.is_file(self.options.data):
             raise UsageError(
                 f"{path} does not know the columns of a file, as models do that the command has trained on one"
             )
         stream = lookup.find_stream(self.options.data, _reading(self.options), schema)
-        if isinstance(_innermost(model), base.Regressor) != (stream.task == REGRESSION):
+        if isinstance(race.innermost(model), base.Regressor) != (stream.task == REGRESSION):
             raise UsageError(f"{path} is not a model for {stream.task}")
         if not stream.labelled and not self.options.predictions:
             raise UsageError(f"{stream.name} has no target, so that it can only be predicted: --predictions FILE")
-        return stream, {type(_innermost(model)).__name__: model}
+        return stream, {type(race.innermost(model)).__name__: model}
 
     def _with_schema(self, model: Any) -> Any:
         """A model that takes the rows of the file as they are, and gives its labels."""
@@ -151,10 +151,15 @@ class Job:
         labels, kept = self._labels(), self.options.predictions and os.path.isfile(self.options.predictions)
         # A download prints a message, and stdout is for results.
         with (
-            outputs.predictions(self.options.predictions, self.stream, list(self.models), labels) as finished,
+            outputs.predictions(self.options.predictions, self.stream, list(self.models), labels) as write,
             Progress("samples", self.size) as progress,
             contextlib.redirect_stdout(sys.stderr),
         ):
+
+            def finished(block: list[Sample], results: list[race.Result]) -> None:
+                write(block, results)
+                progress(len(block))
+
             results = race.race(
                 self.models,
                 itertools.islice(self.stream.samples, self.samples),
@@ -163,7 +168,6 @@ class Job:
                 metrics=list(self.metrics.values()),
                 with_scores=bool(labels),
                 inputs=self.inputs,
-                tick=progress,
                 finished=finished,
             )
             complete = all(result.complete for result in results)
@@ -267,14 +271,3 @@ def _reading(options: argparse.Namespace) -> Reading:
         day_first=options.day_first,
         encoding=options.encoding,
     )
-
-
-def _innermost(model: Any) -> Any:
-    """A model without the steps and wrappers around it."""
-    while True:
-        if isinstance(model, compose.Pipeline):
-            model = list(model.steps.values())[-1]
-        elif isinstance(model, base.Wrapper):
-            model = model._wrapped_model
-        else:
-            return model

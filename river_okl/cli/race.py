@@ -36,17 +36,27 @@ class Point:
     support_vectors: int | None
 
 
+def innermost(model: Any) -> Any:
+    """A model without the steps and wrappers around it."""
+    while True:
+        if isinstance(model, compose.Pipeline):
+            model = model[-1]
+        elif isinstance(model, base.Wrapper):
+            model = model._wrapped_model
+        else:
+            return model
+
+
 def takes_all(model: Any) -> bool:
     """Whether a model takes strings as they are, and scales numbers itself."""
-    while isinstance(model, base.Wrapper):
-        model = model._wrapped_model
+    model = innermost(model)
     return bool(getattr(model, "_takes_words", False) and getattr(model, "scale", False))
 
 
 class Inputs:
     """Samples as models see them: ``whole`` for those that take everything, in ``numbers`` for the others."""
 
-    def __init__(self, scaled: bool):
+    def __init__(self, scaled: bool = True):
         self.numeric = Numeric(scale=scaled)
         self.dates = Dates()
         self.any_dates = False
@@ -139,7 +149,7 @@ class Result:
         """Number of support vectors; None for models without any."""
         model = self.model
         if isinstance(model, compose.Pipeline):
-            model = list(model.steps.values())[-1]
+            model = model[-1]
         if isinstance(model, preprocessing.TargetStandardScaler):
             model = model.regressor
         if isinstance(model, multiclass.OneVsRestClassifier):
@@ -220,12 +230,10 @@ def race(
     samples: Iterable[Sample],
     *,
     regression: bool = False,
-    scaled: bool = True,
+    inputs: Inputs | None = None,
     block: int = 1000,
     metrics: Sequence[Any] = (),
     with_scores: bool = False,
-    inputs: Inputs | None = None,
-    tick: Callable[[int], None] = lambda n: None,
     finished: Callable[[list[Sample], list[Result]], None] = lambda block, results: None,
 ) -> list[Result]:
     """Predict and then learn the same samples with several models.
@@ -238,18 +246,15 @@ def race(
         Pairs of features and target; the target may be None.
     regression
         Whether the error is the mean absolute error instead of the error rate.
-    scaled
-        Whether one StandardScaler scales the numbers for all models that don't, outside the measured time.
+    inputs
+        What prepares the samples, outside the measured time. None: one StandardScaler scales the numbers for all models
+        that don't.
     block
         Number of samples read at a time. The curves have a point for each block.
     metrics
         River's metrics; each model gets copies.
     with_scores
         Whether results keep the probabilities of the last block.
-    inputs
-        What prepares the samples; a new one by default.
-    tick
-        Called after every block with the number of its samples.
     finished
         Called with every block that all models have finished, and the results so far.
 
@@ -262,7 +267,7 @@ def race(
         Result(name, model, metrics=copy.deepcopy(list(metrics)), with_scores=with_scores)
         for name, model in models.items()
     ]
-    inputs = inputs or Inputs(scaled)
+    inputs = inputs or Inputs()
     prepared = {result.name: inputs.of(result.model) for result in results}
     rest, blocks = iter(samples), 0
     try:
@@ -272,7 +277,6 @@ def race(
                 result.run(seen[prepared[result.name]], regression)
             blocks += 1
             finished(samples_now, results)
-            tick(len(samples_now))
     except KeyboardInterrupt:
         if blocks == 0:
             raise
@@ -328,9 +332,8 @@ def on_workers(
             steps = Numeric(scale=scaled) | model
         trained = distributed.train(steps, samples, workers=workers, every=every, progress=progress)
         found = trained.model
-        result = Result(name, list(found.steps.values())[-1] if isinstance(found, compose.Pipeline) else found)
-        result.pipeline = found
-        result.complete = trained.complete
+        last = found[-1] if isinstance(found, compose.Pipeline) else found
+        result = Result(name, last, pipeline=found, complete=trained.complete)
         total = Total()
         for each in trained.rounds:
             n = total.samples + each.samples
