@@ -119,7 +119,6 @@ class Stream:
     scaled: bool
     note: str = ""  # what was inferred from a file
     warnings: tuple[str, ...] = ()
-    plain: bool = True  # whether all features are numbers, as far as is known
     schema: Schema | None = None  # of a file
     labelled: bool = True  # whether there are targets; the others of a stream that has some are None
 
@@ -504,7 +503,6 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
         scaled=True,
         note="; ".join(notes),
         warnings=tuple(warnings),
-        plain=len(numeric) == len(kinds),
         schema=schema,
     )
 
@@ -558,7 +556,6 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
             *([f"columns that the model does not know are ignored: {_listed(new)}"] if new else []),
             *([f"labels that the model does not know are learned: {', '.join(map(str, labels))}"] if labels else []),
         ),
-        plain=all(kind == NUMBERS for kind in schema.columns.values()),
         schema=schema,
         labelled=targets > 0,
     )

@@ -312,7 +312,7 @@ def read(path, target=None, drop=(), **options):
 def test_csv_with_numbers_strings_and_gaps(path):
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
-    assert stream.task == files.BINARY and stream.scaled and not stream.plain
+    assert stream.task == files.BINARY and stream.scaled
     assert samples == [
         ({"size": 1.5, "colour": "red"}, True),
         ({"colour": "dark, blue"}, False),
@@ -375,7 +375,7 @@ def test_columns_of_dates(capsys, path):
     rows = "".join(f"2024-01-{i % 28 + 1:02},2024-01-01T{i % 24:02}:30,12:30,{i % 24 / 3}\n" for i in range(60))
     path.write_text("day,t,clock,y\n" + rows + ",,,1.5\n")
     stream, samples = read(path)
-    assert stream.note.endswith("numeric columns: 0, string columns: 1, date columns: 2") and not stream.plain
+    assert stream.note.endswith("numeric columns: 0, string columns: 1, date columns: 2")
     first = {"day": datetime.date(2024, 1, 1), "t": datetime.datetime(2024, 1, 1, 0, 30), "clock": "12:30"}
     assert samples[0][0] == first and type(samples[0][0]["day"]) is datetime.date and samples[-1][0] == {}
     run(capsys, "--data", str(path), "OKLRegressor", "LinearRegression")

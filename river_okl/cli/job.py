@@ -206,9 +206,8 @@ class Job:
                 Again(lambda: itertools.islice(self.stream.samples, self.samples)),  # restarts for every model
                 workers=self.options.workers,
                 every=max(500, min(10_000, (self.size or 10**6) // (10 * self.options.workers))),
+                inputs=self.inputs,
                 regression=self.regression,
-                scaled=self.stream.scaled,
-                plain=self.stream.plain,
                 progress=sys.stderr is not None and sys.stderr.isatty(),
             )
 

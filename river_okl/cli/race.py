@@ -291,9 +291,8 @@ def on_workers(
     *,
     workers: int,
     every: int,
+    inputs: Inputs,
     regression: bool = False,
-    scaled: bool = True,
-    plain: bool = True,
     progress: bool = False,
 ) -> list[Result]:
     """The same on several Ray workers; times are wall-clock times.
@@ -308,12 +307,10 @@ def on_workers(
         Number of workers.
     every
         Number of samples that each worker learns between two merges.
+    inputs
+        What prepares the samples.
     regression
         Whether the error is the mean absolute error instead of the error rate.
-    scaled
-        Whether a StandardScaler scales the numbers for models that don't.
-    plain
-        Whether all features are numbers.
     progress
         Whether to show a progress bar.
 
@@ -326,11 +323,7 @@ def on_workers(
 
     results = []
     for name, model in models.items():
-        if takes_all(model):
-            steps: Any = model if plain else Dates() | model
-        else:
-            steps = Numeric(scale=scaled) | model
-        trained = distributed.train(steps, samples, workers=workers, every=every, progress=progress)
+        trained = distributed.train(inputs.pipeline(model), samples, workers=workers, every=every, progress=progress)
         found = trained.model
         last = found[-1] if isinstance(found, compose.Pipeline) else found
         result = Result(name, last, pipeline=found, complete=trained.complete)
