@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import dataclasses
 import datetime
 import math
 import pickle
@@ -475,11 +476,11 @@ def test_a_file_without_a_header_and_its_schema(tmp_path):
     ],
 )
 def test_schemas_of_no_file(schema, change):
-    assert Schema(**schema.as_dict()) == schema
+    assert Schema(**dataclasses.asdict(schema)) == schema
     with pytest.raises((TypeError, ValueError)):
-        Schema(**{**schema.as_dict(), **change})
-    model = TableClassifier(river_okl.RBPClassifier(seed=1), schema.as_dict())
-    model.schema = {**schema.as_dict(), **change}
+        Schema(**{**dataclasses.asdict(schema), **change})
+    model = TableClassifier(river_okl.RBPClassifier(seed=1), dataclasses.asdict(schema))
+    model.schema = {**dataclasses.asdict(schema), **change}
     with pytest.raises(checkpoint.CheckpointError):
         checkpoint.dumps(model)
 
@@ -489,8 +490,8 @@ def test_schemas_of_no_file(schema, change):
 
 def models(schema):
     return {
-        "okl": TableClassifier(river_okl.Dates() | river_okl.OKLClassifier(), schema.as_dict()),
-        "numeric": TableClassifier(Numeric() | river_okl.AhpatronClassifier(), schema.as_dict()),
+        "okl": TableClassifier(river_okl.Dates() | river_okl.OKLClassifier(), dataclasses.asdict(schema)),
+        "numeric": TableClassifier(Numeric() | river_okl.AhpatronClassifier(), dataclasses.asdict(schema)),
     }
 
 
@@ -539,7 +540,7 @@ def test_rows_that_do_not_fit_the_schema(schema, row, error, message):
 def test_regressors_of_a_table(tmp_path):
     rows = [[i / 7, i / 3] for i in range(60)]
     schema = read(written(tmp_path, ["x", "y"], rows)).schema
-    model = TableRegressor(preprocessing.TargetStandardScaler(river_okl.BPARegressor()), schema.as_dict())
+    model = TableRegressor(preprocessing.TargetStandardScaler(river_okl.BPARegressor()), dataclasses.asdict(schema))
     for x, y in rows:
         model.learn_one({"x": str(x)}, str(y))
     assert math.isfinite(model.predict_one({"x": 3.0}))
@@ -551,7 +552,7 @@ def test_labels_that_are_numbers(tmp_path):
     for n, task in ((2, files.BINARY), (3, files.MULTICLASS)):
         rows = [[i % 7, i % n + 1] for i in range(60)]
         schema = read(written(tmp_path, ["x", "y"], rows)).schema
-        model = TableClassifier(Numeric() | river_okl.RBPClassifier(seed=1), schema.as_dict())
+        model = TableClassifier(Numeric() | river_okl.RBPClassifier(seed=1), dataclasses.asdict(schema))
         for x, y in rows:
             model.learn_one({"x": str(x)}, str(y) if x % 2 else y)
         assert schema.task == task

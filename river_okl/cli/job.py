@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import itertools
 import os
 import sys
@@ -104,7 +105,7 @@ class Job:
         if self.stream.schema is None:
             return model
         make = TableRegressor if self.regression else TableClassifier
-        return make(model, self.stream.schema.as_dict())
+        return make(model, dataclasses.asdict(self.stream.schema))
 
     def run(self) -> None:
         """Run it, save what was asked for, and print the results."""

@@ -17,27 +17,11 @@ DATES, DAY_FIRST, MONTH_FIRST = "dates", "dates, day first", "dates, month first
 KINDS = NUMBERS, STRINGS, DATES, DAY_FIRST, MONTH_FIRST
 
 # Missing values in lower case: empty cells, and what pandas, Excel, databases and old compilers write for one.
-GAPS = frozenset(
-    (
-        *(
-            "",
-            "na",
-            "nan",
-            "?",
-            "<na>",
-            "nat",
-            "#na",
-            "#n/a",
-            "#n/a n/a",
-            "\\n",
-            "-nan",
-            "+nan",
-            "nan(ind)",
-            "-nan(ind)",
-        ),
-        *("1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
-    )
+_GAPS = (
+    r"na nan ? <na> nat #na #n/a \n -nan +nan nan(ind) -nan(ind) 1.#qnan -1.#qnan 1.#ind -1.#ind "
+    "#div/0! #value! #ref! #name? #num! #null!"
 )
+GAPS = frozenset(["", "#n/a n/a", *_GAPS.split()])
 # These are missing among numbers and dates, and may be strings among strings.
 GAPS_AMONG_NUMBERS = GAPS | {"-", "--", ".", "n/a", "n.a.", "n.a", "none", "null", "(null)", "nil"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -56,36 +57,36 @@ class Schema:
     header: bool = True
 
     def __post_init__(self) -> None:
-        right = self.format in (CSV, LIBSVM) and self.task in (BINARY, MULTICLASS, REGRESSION)
         right = (
-            right
+            self.format in (CSV, LIBSVM)
+            and self.task in (BINARY, MULTICLASS, REGRESSION)
             and self.decimal in (".", ",")
             and type(self.numeric) is bool is type(self.header)
             and type(self.target) is str
+            and type(self.columns) is dict
+            and all(type(name) is str and kind in KINDS for name, kind in self.columns.items())
+            and _is_tuple_of(self.ignored, str)
+            and _is_tuple_of(self.na, str)
+            and _is_tuple_of(self.labels, int, str)
+            and (len({*self.labels}) == 2) == (self.task == BINARY)
         )
-        right = right and type(self.columns) is dict and all(type(name) is str for name in self.columns)
-        right = right and all(kind in KINDS for kind in self.columns.values())
-        texts = (self.ignored, self.na)
-        right = right and all(type(each) is tuple and all(type(text) is str for text in each) for each in texts)
-        right = right and type(self.labels) is tuple and all(type(y) in (int, str) for y in self.labels)
-        if not right or (len({*self.labels}) == 2) != (self.task == BINARY):
+        if not right:
             raise ValueError("this is not the schema of a file")
-        cells = Cells(self.na, self.decimal)
-        object.__setattr__(self, "cells", cells)
-        object.__setattr__(self, "readers", {name: cells.reader(kind) for name, kind in self.columns.items()})
 
-    cells: Cells = dataclasses.field(init=False, repr=False, compare=False)
-    readers: dict[str, Callable[[str], Any]] = dataclasses.field(init=False, repr=False, compare=False)
+    @functools.cached_property
+    def cells(self) -> Cells:
+        """How its cells are written."""
+        return Cells(self.na, self.decimal)
+
+    @functools.cached_property
+    def readers(self) -> dict[str, Callable[[str], Any]]:
+        """What reads the cells of each feature."""
+        return {name: self.cells.reader(kind) for name, kind in self.columns.items()}
 
     @property
     def has_dates(self) -> bool:
         """Whether a column holds dates."""
         return any(kind not in (NUMBERS, STRINGS) for kind in self.columns.values())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its parameters, with which it can be made again."""
-        names = [field.name for field in dataclasses.fields(self) if field.init]
-        return {name: getattr(self, name) for name in names}
 
     def sample(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
         """The features of a row, whose values may be texts as in the file, or numbers, strings and dates.
@@ -147,3 +148,7 @@ class Schema:
     def label_of(self, y: Any) -> Any:
         """The label in the file for one of the model's."""
         return self.labels[y] if self.task == BINARY and isinstance(y, bool) else y
+
+
+def _is_tuple_of(value: Any, *types: type) -> bool:
+    return type(value) is tuple and all(type(item) in types for item in value)

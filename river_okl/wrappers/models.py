@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import math
 import operator
 import random
@@ -90,7 +91,7 @@ def _check_one_vs_one(model: Any) -> None:
 
 def _is_schema(value: Any) -> bool:
     try:
-        return type(value) is dict and Schema(**value).as_dict() == value
+        return type(value) is dict and dataclasses.asdict(Schema(**value)) == value
     except (TypeError, ValueError):
         return False
 
