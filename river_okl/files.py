@@ -15,6 +15,7 @@ import dataclasses
 import difflib
 import functools
 import gzip
+import io
 import itertools
 import json
 import lzma
@@ -147,44 +148,33 @@ class Source:
             self.name = "standard input"
             self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - removed with the process
             shutil.copyfileobj(sys.stdin.buffer, self.copy)
-            self.copy.seek(0)
-            if unpack := _unpacker(self.copy):
-                packed, self.copy = self.copy, tempfile.TemporaryFile()  # noqa: SIM115
-                with packed, unpack(packed) as unpacked, self.errors_named():
-                    shutil.copyfileobj(unpacked, self.copy)
             self.copy.flush()
 
-    def open(self) -> TextIO:
-        """The text from its start."""
-        encoding = None if self.encoding and codecs.lookup(self.encoding).name == "utf-8" else self.encoding
-        encoding = encoding or (
-            "utf-16" if self.begin(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-        )
-        if self.copy is None:
-            text: TextIO = self.opener()(self.path, "rt", encoding=encoding, newline="")
-            return text
-        return open(self.rewound(), encoding=encoding, newline="")
-
-    def rewound(self) -> int:
-        """A descriptor of the copy, at its start."""
-        descriptor = os.dup(self.copy.fileno())
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return descriptor
-
-    def opener(self) -> Callable[..., Any]:
-        """What opens the file by its path."""
-        with open(self.path, "rb") as file:
-            return _unpacker(file) or open
+    @contextlib.contextmanager
+    def unpacked(self) -> Iterator[BinaryIO]:
+        """The bytes of the file from its start."""
+        with open(self.path if self.copy is None else os.dup(self.copy.fileno()), "rb") as file:
+            file.seek(0)
+            begin = file.read(6)
+            file.seek(0)
+            unpack = next((unpack for magic, unpack in PACKED.items() if begin.startswith(magic)), None)
+            with unpack(file) if unpack else contextlib.nullcontext(file) as found:
+                yield found
 
     def begin(self, n: int) -> bytes:
         """The first bytes, unpacked."""
-        with self.opener()(self.path, "rb") if self.copy is None else open(self.rewound(), "rb") as file:
-            found: bytes = file.read(n)
-            return found
+        with self.unpacked() as file:
+            return file.read(n)
 
-    def lines(self, file: TextIO) -> Lines:
-        """The lines of the opened file, with errors for those that no text file has."""
-        return Lines(file, self.name)
+    @contextlib.contextmanager
+    def lines(self) -> Iterator[Lines]:
+        """The lines from the first one on."""
+        encoding = self.encoding
+        if encoding is None or codecs.lookup(encoding).name == "utf-8":
+            is_utf16 = self.begin(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            encoding = "utf-16" if is_utf16 else "utf-8-sig"
+        with self.unpacked() as file, io.TextIOWrapper(file, encoding, newline="") as text:
+            yield Lines(text, self.name)
 
     @contextlib.contextmanager
     def errors_named(self) -> Iterator[None]:
@@ -226,13 +216,6 @@ class Lines(Iterator[str]):
         return line
 
 
-def _unpacker(file: BinaryIO) -> Callable[..., Any] | None:
-    """The opener of a compressed file, by its first bytes; None if it is not compressed."""
-    begin = file.read(6)
-    file.seek(0)
-    return next((opener for magic, opener in PACKED.items() if begin.startswith(magic)), None)
-
-
 @dataclasses.dataclass
 class Again:
     """An iterable that restarts each time."""
@@ -248,8 +231,8 @@ def read_file(text: str, reading: Reading = AS_INFERRED, schema: Schema | None =
     source = Source(text, reading.encoding)
     with source.errors_named():
         _reject_binary(source)
-        with source.open() as file:
-            lines = list(itertools.islice((line for line in _each(source.lines(file)) if line.strip()), FIRST_LINES))
+        with source.lines() as each:
+            lines = list(itertools.islice((line for line in _each(each) if line.strip()), FIRST_LINES))
         if not lines:
             raise UsageError(f"{source.name} is empty")
         is_libsvm = _is_libsvm(lines)
@@ -329,8 +312,7 @@ class _Table(NamedTuple):
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows, each with the number of its last line."""
-        with self.source.open() as file:
-            lines = self.source.lines(file)
+        with self.source.lines() as lines:
             reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=True)
             line, is_header = 0, self.has_header  # where the last row ended
             try:
@@ -352,8 +334,8 @@ class _Table(NamedTuple):
 
     def error(self, begin: int, end: int, error: csv.Error) -> UsageError:
         """The error of a row between two lines; for a field that is too long it names the column."""
-        with self.source.open() as file:
-            lines = list(itertools.islice(_each(self.source.lines(file)), begin, end))
+        with self.source.lines() as each:
+            lines = list(itertools.islice(_each(each), begin, end))
         longest = csv.field_size_limit(2**31 - 1)
         try:
             cells = next(csv.reader(lines, delimiter=self.separator, skipinitialspace=True), [])
@@ -618,8 +600,8 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
     numbers, cells = datasets.FeatureNumbers(), Cells()
 
     def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
-        with source.open() as file:
-            for number, line in enumerate(_each(source.lines(file)), start=1):
+        with source.lines() as lines:
+            for number, line in enumerate(_each(lines), start=1):
                 line = line.partition("#")[0]
                 if not line.strip():
                     continue
