@@ -301,13 +301,12 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 class _Table(NamedTuple):
-    """How to read the rows of a CSV file: its columns, the feature columns, and that of the target."""
+    """How to read the rows of a CSV file: its columns, and that of the target."""
 
     source: Source
     separator: str
     header: list[str]
     has_header: bool
-    features: list[int]
     at: int | None  # None: no target
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -379,14 +378,18 @@ def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
-    """The columns, from the first lines and the user's choices."""
+def _first_rows(source: Source, lines: list[str], decimal: str) -> tuple[str, list[list[str]]]:
+    """The separator, and the rows of the first lines, one at least."""
+    separator = _separator(lines, decimal)
+    if rows := _parsed(lines, separator):
+        return separator, rows
+    raise _Table(source, separator, [], False, None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
+
+
+def _find_columns(source: Source, lines: list[str], reading: Reading) -> tuple[_Table, list[int]]:
+    """The columns, and which are features, from the first lines and the user's choices."""
     target, drop = reading.target, {*reading.drop}
-    separator = _separator(lines, reading.decimal)
-    rows = _parsed(lines, separator)
-    if not rows:
-        raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
-    first, *others = rows
+    separator, (first, *others) = _first_rows(source, lines, reading.decimal)
     has_header = _is_header(first, others, Cells(reading.na, reading.decimal))
     if has_header is None:
         raise UsageError(
@@ -411,7 +414,7 @@ def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
     if not features:
         hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
         raise UsageError(f"{source.name} has no column besides the target {shown(target)}{hint}")
-    return _Table(source, separator, header, has_header, features, at)
+    return _Table(source, separator, header, has_header, at), features
 
 
 def _listed(names: list[str]) -> str:
@@ -421,40 +424,32 @@ def _listed(names: list[str]) -> str:
 
 def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
     """The schema, from all rows."""
-    table = _find_columns(source, lines, reading)
+    table, features = _find_columns(source, lines, reading)
     header, at, cells = table.header, table.at, Cells(reading.na, reading.decimal)
     assert at is not None
-    columns = [
-        (i, Column(header[i], cells, day_first=reading.day_first, is_string=header[i] in reading.strings))
-        for i in table.features
-    ]
+    columns = {
+        i: Column(header[i], cells, day_first=reading.day_first, is_string=header[i] in reading.strings)
+        for i in features
+    }
     target = Target(header[at], cells, reading.task, is_string=header[at] in reading.strings)
     size = 0
     for line, row in table.rows():
-        for i, column in columns:
+        for i, column in columns.items():
             column.see(line, row[i])
         target.see(line, row[at])
         size += 1
     if not size:
         raise UsageError(f"{source.name} has a header and no rows")
-    for _, column in columns:
+    for column in columns.values():
         if problem := column.problem():
             raise UsageError(f"{source.name}, {problem}")
     task, found = target.infer(source.name)
-    kinds = {column.name: column.kind for _, column in columns}
+    kinds = {column.name: column.kind for column in columns.values()}
+    ignored = tuple(name for name in header if name not in kinds and name != header[at])
     schema = Schema(
-        CSV,
-        kinds,
-        header[at],
-        task,
-        found,
-        target.is_number,
-        tuple(name for name in header if name not in kinds and name != header[at]),
-        reading.na,
-        reading.decimal,
-        table.has_header,
+        CSV, kinds, header[at], task, found, target.is_number, ignored, reading.na, reading.decimal, table.has_header
     )
-    numeric = [column for _, column in columns if column.kind == NUMBERS]
+    numeric = [column for column in columns.values() if column.kind == NUMBERS]
     strings = [name for name, kind in kinds.items() if kind == STRINGS]
     _check_names(source, list(kinds), strings)
     dates = len(kinds) - len(numeric) - len(strings)
@@ -471,7 +466,7 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
         + (f", date columns: {dates}" if dates else ""),
         *(f"{what}: {count:,}" for what, count in counts.items() if count),
     ]
-    warnings = [warning for column in [*(column for _, column in columns), target] for warning in column.warnings()]
+    warnings = [warning for column in (*columns.values(), target) for warning in column.warnings()]
     if task == MULTICLASS and len(target.values) > MANY_LABELS:
         warnings.append(
             f"the target {shown(header[at])} has more than {MANY_LABELS:,} labels, which cost memory and are hardly "
@@ -491,19 +486,16 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
 
 def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
     """A file with the columns of a schema, checked from its first row to its last; the target may be missing."""
-    separator = _separator(lines, schema.decimal)
-    rows = _parsed(lines, separator)
-    if not rows:
-        raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
-    header, has_header = [name.strip() for name in rows[0]], schema.header
-    if not has_header:
+    separator, (first, *_) = _first_rows(source, lines, schema.decimal)
+    header = [name.strip() for name in first]
+    if not schema.header:
         names = sorted([*schema.columns, schema.target, *schema.ignored], key=int)
         without = [name for name in names if name != schema.target]
         if len(header) not in (len(names), len(without)):
             raise UsageError(f"{source.name} has {len(header)} fields in a row, and that of the model had {len(names)}")
         header = names if len(header) == len(names) else without
     if lacking := [name for name in schema.columns if name not in header]:
-        given = ", ".join(rows[0])
+        given = ", ".join(first)
         raise UsageError(
             f"{source.name} has no column {shown(lacking[0])}"
             + (f", nor {len(lacking) - 1} more" if len(lacking) > 1 else "")
@@ -513,7 +505,7 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
         if count > 1 and (name in schema.columns or name == schema.target):
             raise UsageError(f"{source.name} has {count} columns {shown(name)}: rename them")
     at = header.index(schema.target) if schema.target in header else None
-    table = _Table(source, separator, header, has_header, [header.index(name) for name in schema.columns], at)
+    table = _Table(source, separator, header, schema.header, at)
     size = targets = 0
     labels: dict[Any, None] = {}
     for _, y in table.samples(schema, unlabelled=True):
@@ -525,15 +517,16 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
         raise UsageError(f"{source.name} has a header and no rows")
     known = {*schema.columns, schema.target, *schema.ignored}
     new = [name for name in header if name not in known]
-    said = "no target" if at is None else f"target {schema.target}"
+    note = "no target" if at is None else f"target {schema.target}"
+    if at is not None and targets < size:
+        note += f"; rows without a target, only predicted: {size - targets:,}"
     return Stream(
         source.name,
         Again(functools.partial(table.samples, schema, True)),
         schema.task,
         size,
         scaled=True,
-        note=said
-        + (f"; rows without a target, only predicted: {size - targets:,}" if at is not None and targets < size else ""),
+        note=note,
         warnings=(
             *([f"columns that the model does not know are ignored: {_listed(new)}"] if new else []),
             *([f"labels that the model does not know are learned: {', '.join(map(str, labels))}"] if labels else []),
@@ -560,14 +553,14 @@ def _separator(lines: list[str], decimal: str) -> str:
 
     Commas may be part of numbers, so that another separator is preferred.
     """
-    best, most = ";" if decimal == "," else ",", (False, False, 1)
+    best, best_rank = ";" if decimal == "," else ",", (False, False, 1)
     for separator in SEPARATORS:
         first, *others = map(len, _parsed(lines, separator) or [[""]])
         if len(lines) == FIRST_LINES:
             del others[-1:]  # a multi-line cell may be cut off
         rank = all(n == first for n in others), separator != ",", first
-        if first > 1 and rank > most and separator != decimal:
-            best, most = separator, rank
+        if first > 1 and rank > best_rank and separator != decimal:
+            best, best_rank = separator, rank
     return best
 
 
