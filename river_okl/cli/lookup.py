@@ -69,7 +69,7 @@ def find_stream(text: str, reading: Reading = AS_INFERRED, schema: Schema | None
 def _find_data_set(text: str) -> Stream:
     known: Names = {}
     for module in (river.datasets, river.datasets.synth, datasets):
-        known |= _classes(module, river.datasets.base.Dataset)
+        known |= classes(module, river.datasets.base.Dataset)
     if text in datasets.SETS:  # cod-rna is not a Python identifier
         data: Any = datasets.LIBSVM(text)
     else:
@@ -196,7 +196,7 @@ def _listed(known: Iterable[str]) -> str:
     return ", ".join(sorted(name for name in known if "." not in name))
 
 
-def _classes(module: Any, *kinds: type) -> Names:
+def classes(module: Any, *kinds: type) -> Names:
     """The public, concrete classes of these kinds in a module."""
     return {
         name: value
@@ -209,9 +209,9 @@ def _known_models() -> Names:
     """Our models, and river's with and without the module; ours takes precedence."""
     known: Names = {}
     for module in MODEL_MODULES:
-        for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
+        for name, cls in classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
             known[name] = known[f"{module}.{name}"] = cls
-    return known | _classes(api, base.Classifier, base.Regressor)
+    return known | classes(api, base.Classifier, base.Regressor)
 
 
 def model_names() -> set[str]:
@@ -221,7 +221,7 @@ def model_names() -> set[str]:
 
 def list_models() -> str:
     """The names of all models, as text."""
-    ours = _classes(api, base.Classifier, base.Regressor)
+    ours = classes(api, base.Classifier, base.Regressor)
     theirs = sorted(name for name in _known_models() if "." in name)
     lines = ["models of river_okl:", *(f"  {name}" for name in ours)]
     lines += ["models of river:", *(f"  {name}" for name in theirs)]
@@ -239,7 +239,7 @@ def _known_parameters() -> Names:
         ("kernels", kernels, kernels.Kernel),
         ("river_okl", api, PerClass),
     ):
-        for name, cls in _classes(module, kind).items():
+        for name, cls in classes(module, kind).items():
             known[name] = known[f"{prefix}.{name}"] = cls
     return known
 

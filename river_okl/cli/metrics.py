@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +12,7 @@ from river.metrics.base import BinaryMetric, ClassificationMetric, Metric, Multi
 from scipy import integrate
 
 from river_okl.checks import UsageError
-from river_okl.cli.lookup import read_object
+from river_okl.cli.lookup import classes, read_object
 from river_okl.files import BINARY, REGRESSION
 
 RANGE, BINS = 40.0, 4000  # of log-odds; those of a probability of 1 - 1e-16 are 37
@@ -45,7 +44,7 @@ class ROCAUC(river.metrics.ROCAUC):
 
 def find_metrics(texts: Iterable[str], task: str) -> dict[str, Any]:
     """River's metrics by their argument; each is one number and suits the task."""
-    known: dict[str, Any] = {name: cls for name, cls in vars(river.metrics).items() if _is_metric(cls)}
+    known = classes(river.metrics, Metric)
     known |= {f"metrics.{name}": cls for name, cls in known.items()}
     found: dict[str, Any] = {}
     for text in texts:
@@ -66,10 +65,6 @@ def find_metrics(texts: Iterable[str], task: str) -> dict[str, Any]:
     return found
 
 
-def _is_metric(thing: Any) -> bool:
-    return inspect.isclass(thing) and issubclass(thing, Metric) and not inspect.isabstract(thing)
-
-
 def _fits(metric: Any, task: str) -> bool:
     if task == REGRESSION:
         return isinstance(metric, RegressionMetric)
@@ -84,13 +79,12 @@ def _purpose(metric: Any) -> str:
 def _fitting(task: str) -> str:
     """The metrics that suit a task."""
     names = []
-    for name, cls in vars(river.metrics).items():
-        if _is_metric(cls):
-            try:
-                metric = cls()
-                metric.get()
-            except (TypeError, NotImplementedError):  # it needs parameters, or is a report
-                continue
-            if _fits(metric, task):
-                names.append(name)
+    for name, cls in classes(river.metrics, Metric).items():
+        try:
+            metric = cls()
+            metric.get()
+        except (TypeError, NotImplementedError):  # it needs parameters, or is a report
+            continue
+        if _fits(metric, task):
+            names.append(name)
     return f"these do: {', '.join(names)}"

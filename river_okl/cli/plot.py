@@ -27,12 +27,11 @@ Grid = NDArray[np.float64]
 
 __all__ = ["check_file", "decision_surface", "learning_curves"]
 
-NEGATIVE, POSITIVE = (
-    "#2166ac",
-    "#b2182b",
-)  # the ends of the colour-blind-safe colour map RdBu_r
-# Okabe and Ito's palette without yellow, which is too faint for lines
+# The ends of the colour-blind-safe colour map RdBu_r.
+NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
+# Okabe and Ito's palette without yellow, which is too faint for lines.
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
+LINES = [(color, style) for style in ("-", "--", ":") for color in COLORS]
 
 
 def decision_surface(
@@ -140,10 +139,10 @@ def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) ->
     """The score at every point, and its zero level set if centred."""
     if centred:
         # Clipped: extreme scores would leave no contrast near the decision boundary.
-        most = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
-        levels = np.linspace(-most, most, 21)
+        high = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
+        levels = np.linspace(-high, high, 21)
         surface = ax.contourf(
-            across, up, scores, levels, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -most, most), alpha=0.6, extend="both"
+            across, up, scores, levels, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -high, high), alpha=0.6, extend="both"
         )
         ax.contour(across, up, scores, [0.0], colors="black", linewidths=1.5)
     else:
@@ -191,7 +190,7 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, name) in zip(axes, panels, strict=True):
         # Coinciding lines differ in style.
-        for result, color, style in zip(results, itertools.cycle(COLORS), _styles(), strict=False):
+        for result, (color, style) in zip(results, itertools.cycle(LINES), strict=False):
             curve = [(point.samples, getattr(point, name)) for point in result.curve]
             if all(value is None for _, value in curve):
                 continue
@@ -199,7 +198,6 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
         ax.set(title=title, xlabel="samples")
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
-    for ax, (_, name) in zip(axes, panels, strict=True):
         if name == "microseconds":
             ax.set_yscale("log")
         else:
@@ -208,16 +206,8 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
     return figure
 
 
-def _styles() -> Iterable[str]:
-    """A line style for each cycle of the colours."""
-    return itertools.cycle(style for style in ("-", "--", ":") for _ in COLORS)
-
-
 def check_file(name: str) -> None:
     """Raise if a figure cannot be saved under this name."""
-    path = pathlib.Path(name)
     formats = Figure().canvas.get_supported_filetypes()
-    if path.suffix[1:].lower() not in formats:
+    if pathlib.Path(name).suffix[1:].lower() not in formats:
         raise ValueError(f"{name} must end in one of {', '.join('.' + kind for kind in sorted(formats))}")
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent}")

@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from river import utils
@@ -91,10 +92,6 @@ def _drawn(header: list[str], rows: list[list[str]], width: int) -> str | None:
 
 def as_json(stream: Stream, results: list[Result], regression: bool, complete: bool, metrics: dict[str, Any]) -> str:
     """Everything, with the curves; numbers that JSON does not have are null."""
-
-    def number(value: float | None) -> float | None:
-        return value if value is None or math.isfinite(value) else None
-
     return json.dumps(
         {
             "data": stream.name,
@@ -104,13 +101,13 @@ def as_json(stream: Stream, results: list[Result], regression: bool, complete: b
             "models": [
                 {
                     "model": result.name,
-                    "mean_absolute_error" if regression else "error_rate": number(result.error),
+                    "mean_absolute_error" if regression else "error_rate": _number(result.error),
                     "microseconds_per_sample": round(result.microseconds, 2),
                     "support_vectors": result.support_vectors,
                     "memory_bytes": result.memory,
-                    **({"metrics": _numbers(result, metrics, number)} if metrics else {}),
+                    **({"metrics": _metrics(result, metrics)} if metrics else {}),
                     "curve": [
-                        {name: number(value) for name, value in dataclasses.asdict(point).items()}
+                        {name: _number(value) for name, value in dataclasses.asdict(point).items()}
                         for point in result.curve
                     ],
                 }
@@ -122,7 +119,11 @@ def as_json(stream: Stream, results: list[Result], regression: bool, complete: b
     )
 
 
-def _numbers(result: Result, metrics: dict[str, Any], number: Any) -> dict[str, float | None]:
-    known = not math.isnan(result.error)
-    pairs = zip(metrics, result.metrics, strict=True)
-    return {name: number(float(metric.get())) if known else None for name, metric in pairs}
+def _number(value: float | None) -> float | None:
+    return value if value is None or math.isfinite(value) else None
+
+
+def _metrics(result: Result, names: Iterable[str]) -> dict[str, float | None]:
+    if math.isnan(result.error):
+        return dict.fromkeys(names)  # there were no targets
+    return {name: _number(float(metric.get())) for name, metric in zip(names, result.metrics, strict=True)}
