@@ -15,6 +15,7 @@ import abc
 import bz2
 import gzip
 import http.client
+import itertools
 import lzma
 import math
 import os
@@ -118,7 +119,7 @@ class _TextDataset(base.RemoteDataset):
         parse = self._parse
         n_samples = 0
         for url, path in zip(self.urls, self.paths, strict=True):
-            for number, line in enumerate(_lines(path, url), start=1):
+            for number, line in _lines(path, url):
                 if "#" in line:
                     line = line.partition("#")[0]
                 if not line.strip():
@@ -169,13 +170,12 @@ def _fetch(url: str, path: pathlib.Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _lines(path: pathlib.Path, url: str) -> Iterator[str]:
-    """Read a file, decompressed, line by line."""
+def _lines(path: pathlib.Path, url: str) -> Iterator[tuple[int, str]]:
+    """Read a file, decompressed, line by line; each with its number."""
     opener = _OPENERS.get(path.suffix, open)
-    number = 1
     # Latin-1 decodes any byte: the parser rejects anything but numbers, with the line.
     with opener(path, "rt", encoding="latin-1", newline="\n") as file:
-        while True:
+        for number in itertools.count(1):
             try:
                 line = file.readline(_LONGEST_LINE)
             except _UNREADABLE as error:
@@ -184,8 +184,7 @@ def _lines(path: pathlib.Path, url: str) -> Iterator[str]:
                 return
             if len(line) == _LONGEST_LINE:
                 raise _damaged(path, number, f"no end of line, in {_shown(line)}", url)
-            yield line
-            number += 1
+            yield number, line
 
 
 def _damaged(path: pathlib.Path, number: int, reason: str, url: str) -> ValueError:
@@ -412,12 +411,12 @@ class LIBSVM(_TextDataset):
 class FeatureNumbers(dict[str, int]):
     """The features of an arbitrary libsvm file: any integer ≥ 0. The latest are kept, parsed."""
 
-    MOST = 2**20
+    CAPACITY = 2**20
 
     def __missing__(self, text: str) -> int:
         if not (text.isascii() and text.isdecimal()):
             raise KeyError(text)
-        if len(self) >= self.MOST:
+        if len(self) >= self.CAPACITY:
             self.clear()
         return self.setdefault(text, int(text))
 

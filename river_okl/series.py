@@ -52,8 +52,8 @@ class _Transformer(base.Estimator):
         return type(native)(columns, index=native.index, columns=names)
 
     def _rows(self, frame: nw.DataFrame[Any]) -> Iterable[Features]:
-        rows: Iterator[Any] = frame.iter_rows(named=True)
-        yield from rows
+        rows: Iterable[Any] = frame.iter_rows(named=True)
+        return rows
 
 
 # Dates ------------------------------------------------------------------------------------------------------------
