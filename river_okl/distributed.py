@@ -19,6 +19,7 @@ import itertools
 import json
 import math
 import os
+import pathlib
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
@@ -427,13 +428,11 @@ class Record:
         """The model to resume from, and the rounds so far."""
         if self.path is None or not os.path.exists(self.path):
             return checkpoints.loads(checkpoints.dumps(model)), []
-        with open(self.path, "rb") as file:
-            data = file.read()
+        digest = _digest(pathlib.Path(self.path).read_bytes())
         saved = checkpoints.load(self.path)
         check_same(model, saved, "model", f"the checkpoint {self.path}")
-        with open(f"{self.path}.rounds", encoding="utf-8") as file:
-            entries = json.load(file)
-        known = [i for i, entry in enumerate(entries) if entry["sha256"] == _digest(data)]
+        entries = json.loads(pathlib.Path(f"{self.path}.rounds").read_text(encoding="utf-8"))
+        known = [i for i, entry in enumerate(entries) if entry["sha256"] == digest]
         if not known:
             raise ValueError(f"{self.path}.rounds does not belong to the model in {self.path}: give another file")
         self.entries = entries[: known[-1] + 1]  # there is one more if the last save was interrupted

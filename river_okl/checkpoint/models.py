@@ -16,6 +16,7 @@ These methods identify it.  The constructor of its model must have created it; n
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import inspect
@@ -87,21 +88,16 @@ def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     """A model, or an object among its parameters."""
-    if type(thing) in model_classes().values():
-        with thing._f.lock:  # between two samples, if another thread learns it meanwhile
-            return _content(thing, where, write)
-    return _content(thing, where, write)
-
-
-def _content(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     cls = type(thing)
-    positional, named = _arguments(thing)
+    is_model = cls in model_classes().values()
     content: dict[str, Any] = {"class": class_names()[cls]}
-    if positional:
-        content["positional"] = [write(item, where) for item in positional]
-    content["parameters"] = {name: write(value, name) for name, value in named.items()}
-    if cls in model_classes().values():
-        content["state"] = _state(thing, cls(**named), named, write)
+    with thing._f.lock if is_model else contextlib.nullcontext():  # between two samples, if another thread learns it
+        positional, named = _arguments(thing)
+        if positional:
+            content["positional"] = [write(item, where) for item in positional]
+        content["parameters"] = {name: write(value, name) for name, value in named.items()}
+        if is_model:
+            content["state"] = _state(thing, cls(**named), named, write)
     return content
 
 
@@ -111,10 +107,11 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
         )
+    left_out = parameters.keys() | _derived(model)
     return {
         name: _part(value, name, write) if _is_part(value) else write(value, name)
         for name, value in vars(model).items()
-        if name not in parameters and name not in _derived(model)
+        if name not in left_out
     }
 
 
@@ -183,7 +180,7 @@ def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:
     """Set the attributes of a new model to those in the file."""
     attributes = vars(model)
-    expected = attributes.keys() - parameters.keys() - {*_derived(model)}
+    expected = attributes.keys() - parameters.keys() - _derived(model)
     require(state.keys() == expected, f"other attributes than {', '.join(sorted(expected)):.100}")
     for name, value in state.items():
         made = attributes[name]

@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from river_okl._core.kernel.compiled import BANDWIDTH_SAMPLES
 from river_okl.merging.shards import Shards, not_from_start
 
@@ -53,22 +56,20 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, 
     if len(moved) == 1 and shards.evidence[moved[0]] == 1.0:
         return states[moved[0]]
 
-    def total(number: Callable[[Any], float]) -> float:
-        return float(shards.total(lambda model: float(number(kernel_of(model).state()))))
+    def sums(model: Any) -> NDArray[np.float64]:
+        state = kernel_of(model).state()
+        pairs = max(state["seen"] - 1, 0)  # differences are of consecutive samples
+        return np.array([state["seen"], pairs, state["sum_squares"], state["sum_distances"]], dtype=np.float64)
 
-    seen = round(total(lambda state: state["seen"]))
-    pairs = total(lambda state: max(state["seen"] - 1, 0))  # differences are of consecutive samples
-    sum_squares = total(lambda state: state["sum_squares"])
-    sum_distances = total(lambda state: state["sum_distances"])
+    counted, pairs, sum_squares, sum_distances = shards.total(sums)
+    seen = round(counted)
     mean_square = sum_squares / seen if seen else 0.0
     mean_distance = sum_distances / pairs if pairs > 0.0 else 0.0
     adapting = all(state["adapting"] for state in states) and not (seen >= BANDWIDTH_SAMPLES and sum_distances > 0.0)
-    previous = (
-        next((state["previous"] for state in states if state["previous"] is not None), None) if adapting else None
-    )
+    known = (state["previous"] for state in states if adapting and state["previous"] is not None)
     return {
         "adapting": adapting,
-        "previous": previous,
+        "previous": next(known, None),
         "seen": seen,
         "next_update": seen + 1,
         "sum_squares": sum_squares,
