@@ -108,8 +108,8 @@ def read_file(name: str) -> bytes:
     """All bytes of a checkpoint; of any other file only as many as it takes to recognise it."""
     with open(name, "rb") as file:
         head = file.read(HEADER.size)
-        n_body = _n_body(head)
-        return head + (file.read(n_body) if os.fstat(file.fileno()).st_size == HEADER.size + n_body else file.read())
+        _n_body(head)  # raises
+        return head + file.read()
 
 
 def read_all(file: IO[bytes], name: str) -> bytes:

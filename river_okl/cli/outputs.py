@@ -11,7 +11,7 @@ import pickle
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import river_okl
 from river_okl.checkpoint import CheckpointError
@@ -114,15 +114,9 @@ def _is_own(begin: bytes) -> bool:
 # Writing ----------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def written(path: str) -> Iterator[Any]:
+def written(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
     """A binary file in place of one of this name, at the end; or a device, such as /dev/stdout."""
-    if _is_special(path):
-        with open(path, "wb") as device:
-            yield device
-        return
-    with replacing(path) as file:
-        yield file
+    return open(path, "wb") if _is_special(path) else replacing(path)
 
 
 @contextlib.contextmanager

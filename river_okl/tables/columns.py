@@ -70,8 +70,8 @@ class Column:
         self.rows = 0
         self.remembered: dict[str, int] = {}
 
-    def see(self, line: int, cell: str) -> None:
-        """One more cell."""
+    def see(self, line: int, cell: str) -> int:
+        """One more cell; returns what it is."""
         self.rows += 1
         if self.met is not None and len(self.met) < FIRST_ROWS:
             if cell in self.met:
@@ -86,6 +86,7 @@ class Column:
         self.counts[code] += 1
         if self.first[code] is None:
             self.first[code] = line, cell
+        return code
 
     def _code(self, line: int, cell: str) -> int:
         """What a cell is; the type of strings, which often recur, is remembered."""
@@ -267,17 +268,17 @@ class Target(Column):
         self.soft: dict[str, int] = {}  # the same of gaps that are strings among strings
         self.fraction: Found | None = None  # the first number with a fraction
 
-    def see(self, line: int, cell: str) -> None:
+    def see(self, line: int, cell: str) -> int:
         cell = cell.strip()
-        known = sum(self.counts[NUMBER:])
-        super().see(line, cell)
-        if sum(self.counts[NUMBER:]) == known:
+        code = super().see(line, cell)
+        if code in (GAP, SOFT):
             if not self.cells.is_missing(cell) and len(self.soft) < LISTED_LABELS:
                 self.soft.setdefault(cell, line)
         elif len(self.values) <= (MANY_LABELS if self.task is None else MAX_CLASSES):
             self.values.setdefault(cell, line)
         if self.fractions and self.fraction is None:
             self.fraction = line, cell
+        return code
 
     def infer(self, where: str) -> tuple[str, tuple[Any, ...]]:
         """The task, and the labels in order, if there are not too many; errors begin with ``where``."""
