@@ -80,7 +80,7 @@ MARKED = re.compile(r"^(<!-- (\w+) -->)$.*?^(<!-- /\2 -->)$", re.M | re.S)
 
 def public() -> dict[str, Any]:
     """Every public name, and ``train``, which has a module of its own."""
-    return {name: getattr(river_okl, name) for name in sorted(river_okl.api.__all__)} | {"train": distributed.train}
+    return {name: getattr(river_okl, name) for name in river_okl.__all__} | {"train": distributed.train}
 
 
 def paged(name: str) -> bool:

@@ -45,7 +45,6 @@ __version__ = "0.4.0"
 
 if TYPE_CHECKING:
     from river_okl.api import *  # noqa: F403
-    from river_okl.api import __all__ as __all__
 else:
 
     def _modules() -> dict[str, str]:

@@ -1,110 +1,63 @@
-"""The public names, which ``river_okl`` itself shows at their first use."""
+"""The public names, which ``river_okl`` imports at their first use; ``as`` tells type checkers that they are public."""
 
-from river_okl import datasets, kernels, losses
-from river_okl.algorithms.ahpatron import AhpatronClassifier, AVPClassifier
-from river_okl.algorithms.alma import ALMAClassifier
-from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
-from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
-from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
-from river_okl.algorithms.detector import OKLDetector
-from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
-from river_okl.algorithms.features import NystroemFeatures, RandomFourierFeatures
-from river_okl.algorithms.fogd_nogd import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
-from river_okl.algorithms.forgetron import ForgetronClassifier
-from river_okl.algorithms.nbsgd import (
-    BSGDClassifier,
-    BSGDRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
-    NBSGDClassifier,
-    NBSGDRegressor,
-)
-from river_okl.algorithms.novelty import KernelOneClassSVM
-from river_okl.algorithms.ogd import OGDClassifier, OGDRegressor
-from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
-from river_okl.algorithms.olk import (
-    OLKClassifier,
-    OLKRegressor,
-    OLRDClassifier,
-    OLRDRegressor,
-    OLRUClassifier,
-    OLRURegressor,
-)
-from river_okl.algorithms.oskl import OSKLClassifier
-from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
-from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
-from river_okl.algorithms.pomdr import POMDRClassifier
-from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
-from river_okl.algorithms.skegd import SkeGDClassifier
-from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
-from river_okl.algorithms.spa import SPAClassifier, SPARegressor
-from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checkpoint import dumps, load, loads, save
-from river_okl.checks import PerClass
-from river_okl.late import LateLabels
-from river_okl.merging import merge
-from river_okl.series import Dates, Lags
-
-__all__ = [
-    "ALMAClassifier",
-    "AVPClassifier",
-    "AhpatronClassifier",
-    "BDUOLClassifier",
-    "BOGDClassifier",
-    "BOGDRegressor",
-    "BPAClassifier",
-    "BPARegressor",
-    "BSGDClassifier",
-    "BSGDRegressor",
-    "BudgetPerceptronClassifier",
-    "DUOLClassifier",
-    "Dates",
-    "FOGDClassifier",
-    "FOGDRegressor",
-    "ForgetronClassifier",
-    "KernelOneClassSVM",
-    "KernelPAClassifier",
-    "KernelPARegressor",
-    "KernelPerceptronClassifier",
-    "KernelSGDClassifier",
-    "KernelSGDRegressor",
-    "Lags",
-    "LateLabels",
-    "NBSGDClassifier",
-    "NBSGDRegressor",
-    "NOGDClassifier",
-    "NOGDRegressor",
-    "NystroemFeatures",
-    "OGDClassifier",
-    "OGDRegressor",
-    "OKLClassifier",
-    "OKLDetector",
-    "OKLRegressor",
-    "OLKClassifier",
-    "OLKRegressor",
-    "OLRDClassifier",
-    "OLRDRegressor",
-    "OLRUClassifier",
-    "OLRURegressor",
-    "OSKLClassifier",
-    "POMDRClassifier",
-    "PerClass",
-    "ProjectronClassifier",
-    "ProjectronPlusPlusClassifier",
-    "RBPClassifier",
-    "RandomFourierFeatures",
-    "SOGPClassifier",
-    "SOGPRegressor",
-    "SPAClassifier",
-    "SPARegressor",
-    "SkeGDClassifier",
-    "TVMClassifier",
-    "datasets",
-    "dumps",
-    "kernels",
-    "load",
-    "loads",
-    "losses",
-    "merge",
-    "save",
-]
+from river_okl import datasets as datasets
+from river_okl import kernels as kernels
+from river_okl import losses as losses
+from river_okl.algorithms.ahpatron import AhpatronClassifier as AhpatronClassifier
+from river_okl.algorithms.ahpatron import AVPClassifier as AVPClassifier
+from river_okl.algorithms.alma import ALMAClassifier as ALMAClassifier
+from river_okl.algorithms.bogd import BOGDClassifier as BOGDClassifier
+from river_okl.algorithms.bogd import BOGDRegressor as BOGDRegressor
+from river_okl.algorithms.bpa import BPAClassifier as BPAClassifier
+from river_okl.algorithms.bpa import BPARegressor as BPARegressor
+from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier as BudgetPerceptronClassifier
+from river_okl.algorithms.detector import OKLDetector as OKLDetector
+from river_okl.algorithms.duol import BDUOLClassifier as BDUOLClassifier
+from river_okl.algorithms.duol import DUOLClassifier as DUOLClassifier
+from river_okl.algorithms.features import NystroemFeatures as NystroemFeatures
+from river_okl.algorithms.features import RandomFourierFeatures as RandomFourierFeatures
+from river_okl.algorithms.fogd_nogd import FOGDClassifier as FOGDClassifier
+from river_okl.algorithms.fogd_nogd import FOGDRegressor as FOGDRegressor
+from river_okl.algorithms.fogd_nogd import NOGDClassifier as NOGDClassifier
+from river_okl.algorithms.fogd_nogd import NOGDRegressor as NOGDRegressor
+from river_okl.algorithms.forgetron import ForgetronClassifier as ForgetronClassifier
+from river_okl.algorithms.nbsgd import BSGDClassifier as BSGDClassifier
+from river_okl.algorithms.nbsgd import BSGDRegressor as BSGDRegressor
+from river_okl.algorithms.nbsgd import KernelSGDClassifier as KernelSGDClassifier
+from river_okl.algorithms.nbsgd import KernelSGDRegressor as KernelSGDRegressor
+from river_okl.algorithms.nbsgd import NBSGDClassifier as NBSGDClassifier
+from river_okl.algorithms.nbsgd import NBSGDRegressor as NBSGDRegressor
+from river_okl.algorithms.novelty import KernelOneClassSVM as KernelOneClassSVM
+from river_okl.algorithms.ogd import OGDClassifier as OGDClassifier
+from river_okl.algorithms.ogd import OGDRegressor as OGDRegressor
+from river_okl.algorithms.okl import OKLClassifier as OKLClassifier
+from river_okl.algorithms.okl import OKLRegressor as OKLRegressor
+from river_okl.algorithms.olk import OLKClassifier as OLKClassifier
+from river_okl.algorithms.olk import OLKRegressor as OLKRegressor
+from river_okl.algorithms.olk import OLRDClassifier as OLRDClassifier
+from river_okl.algorithms.olk import OLRDRegressor as OLRDRegressor
+from river_okl.algorithms.olk import OLRUClassifier as OLRUClassifier
+from river_okl.algorithms.olk import OLRURegressor as OLRURegressor
+from river_okl.algorithms.oskl import OSKLClassifier as OSKLClassifier
+from river_okl.algorithms.pa import KernelPAClassifier as KernelPAClassifier
+from river_okl.algorithms.pa import KernelPARegressor as KernelPARegressor
+from river_okl.algorithms.perceptron import KernelPerceptronClassifier as KernelPerceptronClassifier
+from river_okl.algorithms.perceptron import RBPClassifier as RBPClassifier
+from river_okl.algorithms.pomdr import POMDRClassifier as POMDRClassifier
+from river_okl.algorithms.projectron import ProjectronClassifier as ProjectronClassifier
+from river_okl.algorithms.projectron import ProjectronPlusPlusClassifier as ProjectronPlusPlusClassifier
+from river_okl.algorithms.skegd import SkeGDClassifier as SkeGDClassifier
+from river_okl.algorithms.sogp import SOGPClassifier as SOGPClassifier
+from river_okl.algorithms.sogp import SOGPRegressor as SOGPRegressor
+from river_okl.algorithms.spa import SPAClassifier as SPAClassifier
+from river_okl.algorithms.spa import SPARegressor as SPARegressor
+from river_okl.algorithms.tvm import TVMClassifier as TVMClassifier
+from river_okl.checkpoint import dumps as dumps
+from river_okl.checkpoint import load as load
+from river_okl.checkpoint import loads as loads
+from river_okl.checkpoint import save as save
+from river_okl.checks import PerClass as PerClass
+from river_okl.late import LateLabels as LateLabels
+from river_okl.merging import merge as merge
+from river_okl.series import Dates as Dates
+from river_okl.series import Lags as Lags

@@ -60,18 +60,6 @@ from river_okl.frames import frame_of, label_frame, label_series, learned, rows_
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
-__all__ = [
-    "CompiledModel",
-    "KernelClassifier",
-    "KernelEstimator",
-    "KernelModel",
-    "KernelRegressor",
-    "LabelModel",
-    "SupervisedModel",
-    "TargetModel",
-    "locked",
-]
-
 Points = list[dict[Hashable, float]]
 Summand = tuple[Any, tuple[float, ...]]  # a function, and the weights of its outputs
 
