@@ -68,7 +68,11 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
-    "transformer": ("Transformers", (KernelFeatures,), "transform_one transform_many learn_one learn_many"),
+    "transformer": (
+        "Transformers",
+        (KernelFeatures,),
+        "transform_one transform_many learn_one learn_many learn_stream",
+    ),
 }
 LONG = "![Accuracy along each of the streams, a line for each model](long.png)"
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.M)

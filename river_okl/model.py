@@ -85,6 +85,7 @@ class CompiledModel(base.Estimator):
     """The base of every public class: a compiled object ``_f`` and its lock."""
 
     _f: Any
+    _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
     """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``, "own" for the rule of its kind of
     model, "parameters" if it follows from them; or the reason why models with this attribute do not merge."""
@@ -191,10 +192,43 @@ class KernelEstimator(CompiledModel):
         return math.sqrt(self._f.norm2)
 
 
+class UnsupervisedModel(CompiledModel):
+    """Shared by detectors and transformers: mini-batches."""
+
+    def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Update the model with one sample."""
+        raise NotImplementedError
+
+    def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
+        """Learn samples one after another.
+
+        Parameters
+        ----------
+        samples
+            An iterable of feature dicts.
+
+        """
+        for x in samples:
+            self.learn_one(x)
+
+    def learn_many(self, X: Any, w: Any = None) -> None:
+        """Learn the rows of a dataframe one after another, as by `learn_one`.
+
+        Parameters
+        ----------
+        X
+            A dataframe of features.
+        w
+            A weight for each row, or one for all.
+
+        """
+        rows = rows_of(frame_of(X), self._takes_words)
+        for row, weight in zip(rows, check_weights(1.0 if w is None else w, len(rows)), strict=True):
+            self.learn_one(row, weight)  # accepts rows of a Frame, too
+
+
 class SupervisedModel(KernelEstimator):
     """Shared by classifiers and regressors: mini-batches and explanations."""
-
-    _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.

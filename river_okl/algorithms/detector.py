@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,12 @@ from river import base
 from river.utils.dataframe import to_native_series
 
 from river_okl._core.detector import Detector
-from river_okl.checks import LARGEST_WEIGHT, check_seed, check_weight, check_weights
+from river_okl.checks import LARGEST_WEIGHT, check_seed, check_weight
 from river_okl.frames import frame_of, rows_of
-from river_okl.model import CompiledModel, locked
+from river_okl.model import UnsupervisedModel, locked
 
 
-class OKLDetector(CompiledModel, base.AnomalyDetector):
+class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
     """The anomaly detector to start with: no tuning, no scaling, and scores calibrated to the rate of false alarms.
 
     `score_one` returns the share of recent samples that were less anomalous than x. A threshold of 0.99 therefore
@@ -86,6 +86,8 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
 
     """
 
+    _takes_words = True
+
     def __init__(self, *, seed: int | None = None):
         self.seed = seed
         self._f = Detector(key=int(2.0**53 * check_seed(seed).random()))
@@ -114,7 +116,7 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
 
         """
         frame = frame_of(X)
-        scores = np.array([self._f.score(row) for row in rows_of(frame, True)], dtype=np.float64)
+        scores = np.array([self._f.score(row) for row in rows_of(frame, self._takes_words)], dtype=np.float64)
         return to_native_series(scores, name=None, like=frame)
 
     @locked
@@ -148,30 +150,3 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
         self._f.learn(x, w)
-
-    def learn_many(self, X: Any, w: Any = None) -> None:
-        """Learn the rows of a dataframe one after another, as by `learn_one`.
-
-        Parameters
-        ----------
-        X
-            A dataframe of features.
-        w
-            A weight for each row, or one for all.
-
-        """
-        rows = rows_of(frame_of(X), True)
-        for row, weight in zip(rows, check_weights(1.0 if w is None else w, len(rows)), strict=True):
-            self.learn_one(row, weight)  # accepts rows of a Frame, too
-
-    def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
-        """Learn samples one after another.
-
-        Parameters
-        ----------
-        samples
-            An iterable of feature dicts.
-
-        """
-        for x in samples:
-            self.learn_one(x)

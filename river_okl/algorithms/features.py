@@ -14,10 +14,10 @@ from river.utils.dataframe import to_native_frame
 
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import dot, times, transposed_times
-from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_weights, check_whole
+from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_whole
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
-from river_okl.model import KernelEstimator, locked
+from river_okl.model import KernelEstimator, UnsupervisedModel, locked
 
 DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
 
@@ -28,7 +28,7 @@ def numbered(n: int, *names: str) -> list[str]:
     return [f"{name}{i}" for name in names for i in range(n)]
 
 
-class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
+class KernelFeatures(UnsupervisedModel, KernelEstimator, base.MiniBatchTransformer):
     """A transformer with features in a fixed order."""
 
     def _features(self, x: Any) -> list[float]:
@@ -57,13 +57,6 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
         """Update the kernel's bandwidth with one sample; the weight is ignored."""
         check_weight(w)
         self._f.observe(x)
-
-    def learn_many(self, X: Any, w: Any = None) -> None:
-        """Learn the rows of a dataframe one after another, as by ``learn_one``; w: one weight, or one per row."""
-        learn: Any = self.learn_one  # accepts rows of a Frame, too
-        frame = rows_of(frame_of(X))
-        for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
-            learn(row, weight)
 
 
 class RandomFourierFeatures(KernelFeatures):

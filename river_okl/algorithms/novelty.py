@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from river.utils.dataframe import to_native_series
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import project_on_others
-from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, check_weights, rate
+from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, rate
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
-from river_okl.model import KernelEstimator, locked
+from river_okl.model import KernelEstimator, UnsupervisedModel, locked
 
 UNIT = 0.02  # |ρ - f(x)| at scores of 0.25 and 0.75
 LARGEST_STATE = 1e100  # bound on ρ and on the sum of weights
@@ -23,7 +23,7 @@ SLOWNESS = 0.3  # the step of f relative to that of ρ
 NEAR = 0.01  # of κ(x, x): a sample with a smaller ALD residual is projected on the support vectors
 
 
-class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
+class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector):
     """NORMA's novelty detection, a budgeted one-class support vector machine: anomaly scores from 0 to 1.
 
     Use it behind a `StandardScaler`, with River's `metrics.ROCAUC`, `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`.
@@ -139,17 +139,6 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
             self._rho -= eta * (1.0 - self.nu)
         else:
             self._rho += eta * self.nu
-
-    def learn_many(self, X: Any, w: Any = None) -> None:
-        """Learn the rows of a dataframe one after another, as by ``learn_one``; w: one weight, or one per row."""
-        frame = rows_of(frame_of(X))
-        for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
-            self.learn_one(row, weight)  # accepts rows of a Frame, too
-
-    def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
-        """Learn samples one after another."""
-        for x in samples:
-            self.learn_one(x)
 
 
 def _learn(f: Expansion, step: float, budget: int) -> None:
