@@ -326,14 +326,13 @@ def test_an_exception_before_any_line_leaves_a_working_model():
         ("_mass", lambda a: np.tile(a, 2)),
         ("_births", lambda a: a[:-1]),
         ("_gram", lambda a: a[:-1]),
-        ("_gammas", lambda a: ("wide",)),
     ],
 )
 def test_inconsistent_checkpoints_are_rejected(tmp_path, name, change):
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(streams.dense("classification", 60))
     setattr(model, name, change(getattr(model, name)))
-    with pytest.raises(ValueError, match=r"weights of shape|bandwidths of"):
+    with pytest.raises(ValueError, match="weights of shape"):
         river_okl.save(model, tmp_path / "model.okl")
 
 

@@ -64,11 +64,6 @@ class ALMAClassifier(KernelClassifier):
         super().__init__(kernel, norm=True)
         self._k = 1  # the number of the next update
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        if self._k < 1:
-            raise ValueError(f"_k is {self._k!r}")
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if f.self_similarity <= 0.0 or w == 0.0:
             return

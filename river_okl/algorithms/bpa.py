@@ -135,7 +135,7 @@ class _Neighbours:
         right = right and len(nearest) == len(similarity)
         right = right and bool(((nearest >= -1) & (nearest < len(nearest))).all())
         right = right and bool((abs(similarity[nearest >= 0]) <= LARGEST_SELF).all())
-        if not right or type(gammas) is not tuple or not all(type(gamma) is float for gamma in gammas):
+        if not right or type(gammas) is not tuple:
             raise ValueError("invalid neighbours")
         self.nearest, self.similarity, self.gammas = nearest, similarity, gammas
 

@@ -108,7 +108,7 @@ class NOGD(KernelModel):
         right = (rows == 0 or rows == len(self._f) == self.budget) and len(self._w) in [
             columns * n for n in range(1, max(1, self._f.n_classes) + 1)
         ]
-        if not right or not all(type(gamma) is float for gamma in self._gammas):
+        if not right:
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
             )

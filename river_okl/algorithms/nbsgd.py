@@ -14,7 +14,6 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
 from river_okl.checks import (
-    LARGEST_TARGET,
     Budget,
     check_between,
     check_choice,
@@ -58,11 +57,6 @@ class SGD(KernelModel):
 
     def _maintain(self) -> None:
         """Called after a support vector was added."""
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        if not 0.0 <= self._y_max <= LARGEST_TARGET:
-            raise ValueError(f"_y_max is {self._y_max!r}")
 
 
 class KernelSGD(SGD):

@@ -18,7 +18,6 @@ from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator, UnsupervisedModel, locked
 
 UNIT = 0.02  # |ρ - f(x)| at scores of 0.25 and 0.75
-LARGEST_STATE = 1e100  # bound on ρ and on the sum of weights
 SLOWNESS = 0.3  # the step of f relative to that of ρ
 NEAR = 0.01  # of κ(x, x): a sample with a smaller ALD residual is projected on the support vectors
 
@@ -96,15 +95,6 @@ class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector
         self._rho = 0.0
         self._t = 0
         self._weight = 0.0  # of the samples learned
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        if type(self._t) is not int or not 0 <= self._t < 2**62:
-            raise ValueError(f"a sample count of {self._t!r}")
-        if not all(type(number) is float and abs(number) <= LARGEST_STATE for number in (self._rho, self._weight)):
-            raise ValueError(f"a margin of {self._rho!r} and a weight of {self._weight!r}")
-        if self._weight < 0.0:
-            raise ValueError(f"a weight of {self._weight!r}")
 
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:

@@ -96,11 +96,6 @@ class POMDRClassifier(KernelClassifier):
         self._halved = False
         self._projecting = True
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        if self._sum_delta < 0.0:
-            raise ValueError(f"_sum_delta is {self._sum_delta!r}")
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         hints = self._hints
         h = hints.value() / max(1, len(hints))

@@ -188,7 +188,7 @@ class SkeGDClassifier(KernelClassifier):
         right = right and bool(((self._sampled == 0) | (self._sampled == 1)).all())
         most = self._sizes[0]
         right = right and bool(((-most <= self._sketch) & (self._sketch <= most) & (self._sketch != 0)).all())
-        if not right or not all(type(gamma) is float for gamma in self._gammas):
+        if not right:
             raise ValueError(f"a sketch of {B} rows and a basis of {rows} × {columns} for {n} support vectors")
 
 
