@@ -42,8 +42,8 @@ DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
 Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
 of pandas, polars or another library that narwhals knows. Predicting changes nothing that a model has learned (`OKL…`
-remember predictions until their labels come). Any number of threads may call any of these. `save`, `load`, `merge` and
-`distance` are functions."""
+remember predictions until their labels come). Any number of threads may call any of these. `save`, `load` and
+`merge` are functions."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
 # member of a class is in the last
 INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
@@ -65,7 +65,7 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     ),
     "every": ("Every class", (CompiledModel,), "clone mutate"),
     "all": ("Every class but OKLDetector", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use"),
-    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),
+    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use"),
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
     "transformer": (

@@ -297,7 +297,18 @@ class SupervisedModel(KernelEstimator):
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the five support vectors that contribute most to the prediction for x."""
+        """A table of the five support vectors that contribute most to the prediction for x.
+
+        For `OKLClassifier` and `OKLRegressor` a second table lists the five experts with the largest mixture weights.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        decimals
+            Number of decimals in the tables.
+
+        """
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:

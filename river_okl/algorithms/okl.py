@@ -85,23 +85,6 @@ class OKL(PredictiveModel):
         weights: dict[Hashable, float] = named(self._f.feature_weights())
         return weights
 
-    @locked
-    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """The main contributions to the prediction for x and the main experts, as two tables.
-
-        The first table lists the five support vectors that contribute most. The second table lists the five experts
-        with the largest mixture weights.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        decimals
-            Number of decimals in the tables.
-
-        """
-        return self._debugged(x, decimals)
-
     def _debugged(self, x: Any, decimals: int) -> str:
         highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
         table = utils.pretty.print_table(
