@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Callable
@@ -64,7 +65,7 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     y p = 1 (river: -y) and for the absolute loss at p = y (river: -1).
     """
     if type(loss) is optim.losses.Hinge:
-        return _hinge if loss.threshold == 1.0 else _Hinge(loss.threshold)
+        return _hinge if loss.threshold == 1.0 else functools.partial(_hinge, threshold=loss.threshold)
     if type(loss) is optim.losses.Squared:
         return _squared
     if type(loss) is optim.losses.Absolute:
@@ -72,24 +73,16 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     if type(loss) is optim.losses.Log and loss.weight_pos == loss.weight_neg == 1.0:
         return _log
     if isinstance(loss, BinaryLoss):
-        return _Binary(loss)
+        return functools.partial(_of_binary, loss)
     if isinstance(loss, RegressionLoss):
-        return _Regression(loss)
+        return functools.partial(_of_regression, loss)
     raise TypeError(
         f"loss is {loss!r}; it must be a binary or regression loss of river.optim.losses, or a subclass of one"
     )
 
 
-def _hinge(y: float, p: float) -> float:
-    return -y if y * p < 1.0 else 0.0
-
-
-class _Hinge:
-    def __init__(self, threshold: float):
-        self.threshold = threshold
-
-    def __call__(self, y: float, p: float) -> float:
-        return -y if y * p < self.threshold else 0.0
+def _hinge(y: float, p: float, threshold: float = 1.0) -> float:
+    return -y if y * p < threshold else 0.0
 
 
 def _squared(y: float, p: float) -> float:
@@ -105,25 +98,15 @@ def _log(y: float, p: float) -> float:
     return -y / (1.0 + math.exp(z)) if z < 700.0 else 0.0
 
 
-class _Binary:
-    """A user's binary loss, which expects y as 0 or 1."""
-
-    def __init__(self, loss: BinaryLoss):
-        self.loss = loss
-
-    def __call__(self, y: float, p: float) -> float:
-        return _checked(self.loss.gradient(y > 0.0, p), self.loss, p)
+def _of_binary(loss: BinaryLoss, y: float, p: float) -> float:
+    return _bounded(loss.gradient(y > 0.0, p), loss, p)  # it expects y as 0 or 1
 
 
-class _Regression:
-    def __init__(self, loss: RegressionLoss):
-        self.loss = loss
-
-    def __call__(self, y: float, p: float) -> float:
-        return _checked(self.loss.gradient(y, p), self.loss, p)
+def _of_regression(loss: RegressionLoss, y: float, p: float) -> float:
+    return _bounded(loss.gradient(y, p), loss, p)
 
 
-def _checked(g: Any, loss: optim.losses.Loss, p: float) -> float:
+def _bounded(g: Any, loss: optim.losses.Loss, p: float) -> float:
     value = float(g)
     if math.isnan(value):
         raise ValueError(f"{type(loss).__name__}.gradient is NaN at the prediction {p!r}")
