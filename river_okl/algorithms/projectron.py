@@ -11,7 +11,33 @@ from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
 
-class ProjectronClassifier(KernelClassifier):
+class Projecting(KernelClassifier):
+    """Shared by both: what is near the span of the support vectors is projected on it."""
+
+    _multiclass = True
+
+    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: Budget | None = None):
+        check_positive("tolerance", tolerance, zero=True)
+        self.tolerance = tolerance
+        self.budget = budget
+        super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
+        k = self._f.kernel.constant_self_similarity
+        if k is not None and tolerance >= math.sqrt(k):
+            raise ValueError(
+                f"tolerance is {tolerance!r}; it must be below √κ(x, x) = {math.sqrt(k):g}, or no point is ever added"
+            )
+
+    def _project_or_add(self, f: Expansion, step: float) -> None:
+        """f + step P κ(x, ·) if the point is near the span of the support vectors, else f + step κ(x, ·)."""
+        residual = f.project()  # ‖δ‖², eq. (6)
+        near = residual <= max(self.tolerance**2, DEPENDENT * f.self_similarity)
+        if near or len(f) == f.budget:
+            f.absorb(step)
+        else:
+            f.add(step)
+
+
+class ProjectronClassifier(Projecting):
     """Projectron: a perceptron that adds a point only if it is too far from the span of the support vectors.
 
     The perceptron's accuracy with fewer support vectors, in O(B²) per mistake.
@@ -48,22 +74,13 @@ class ProjectronClassifier(KernelClassifier):
 
     """
 
-    _multiclass = True
-
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: Budget | None = None):
-        check_positive("tolerance", tolerance, zero=True)
-        self.tolerance = tolerance
-        self.budget = budget
-        super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
-        _check_tolerance(self)
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
-        _project_or_add(self, y * w)
+        self._project_or_add(f, y * w)
 
 
-class ProjectronPlusPlusClassifier(KernelClassifier):
+class ProjectronPlusPlusClassifier(Projecting):
     """Projectron++: Projectron that also updates, by projection alone, if the margin is below 1.
 
     At least as accurate as `ProjectronClassifier` (Bananas: 87.3 against 85.6 %), in O(B²) on most samples: for small budgets.
@@ -101,21 +118,12 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
 
     """
 
-    _multiclass = True
-
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: Budget | None = None):
-        check_positive("tolerance", tolerance, zero=True)
-        self.tolerance = tolerance
-        self.budget = budget
-        super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
-        _check_tolerance(self)
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
         if margin >= 1.0 or w == 0.0:
             return
         if margin <= 0.0:  # a mistake
-            _project_or_add(self, y * w)
+            self._project_or_add(f, y * w)
         elif self.tolerance > 0.0 and len(f) > 0:  # a margin error, §4 of the paper
             loss = 1.0 - margin
             residual = f.project()
@@ -123,22 +131,3 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
             beyond = loss - math.sqrt(residual) / self.tolerance
             if captured > 0.0 and beyond > 0.0:
                 f.absorb(y * w * min(loss / captured, 2.0 * beyond / captured, 1.0))
-
-
-def _check_tolerance(model: ProjectronClassifier | ProjectronPlusPlusClassifier) -> None:
-    k = model._f.kernel.constant_self_similarity
-    if k is not None and model.tolerance >= math.sqrt(k):
-        raise ValueError(
-            f"tolerance is {model.tolerance!r}; it must be below √κ(x, x) = {math.sqrt(k):g}, or no point is ever added"
-        )
-
-
-def _project_or_add(model: ProjectronClassifier | ProjectronPlusPlusClassifier, step: float) -> None:
-    """f + step P κ(x, ·) if the point is near the span of the support vectors, else f + step κ(x, ·)."""
-    f = model._f
-    residual = f.project()  # ‖δ‖², eq. (6)
-    near = residual <= max(model.tolerance**2, DEPENDENT * f.self_similarity)
-    if near or len(f) == f.budget:
-        f.absorb(step)
-    else:
-        f.add(step)
