@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
-from river_okl.algorithms.support import move_in_basis, set_in_basis
+from river_okl.algorithms.support import LinearInBasis
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -55,7 +54,7 @@ class FOGD(KernelModel):
 # Nyström's method ---------------------------------------------------------------------------------
 
 
-class NOGD(KernelModel):
+class NOGD(LinearInBasis):
     """Nyström online gradient descent for both tasks."""
 
     _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
@@ -81,9 +80,7 @@ class NOGD(KernelModel):
         self.learning_rate = learning_rate
         super().__init__(kernel, budget=budget)
         self._set_loss(loss)
-        self._basis: NDArray[np.float64] = np.zeros((0, 0))  # V_k D_k^(-1/2)
-        self._w = np.zeros(0)
-        self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
+        self._start_without_basis()
         self._t = 0
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
@@ -97,36 +94,27 @@ class NOGD(KernelModel):
             if len(f) == self.budget:
                 self._approximate()
             return
-        basis = self._basis
-        if not len(basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
-            basis = self._approximate()
-        self._w = move_in_basis(f, basis, self._w, -eta * g)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
+        if not len(self._basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
+            self._approximate()
+        self._move(f, -eta * g)
 
     def _check_state(self) -> None:
         super()._check_state()
         rows, columns = self._basis.shape
-        right = (rows == 0 or rows == len(self._f) == self.budget) and len(self._w) in [
-            columns * n for n in range(1, max(1, self._f.n_classes) + 1)
-        ]
-        if not right:
+        if not ((rows == 0 or rows == len(self._f) == self.budget) and self._fits()):
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
             )
 
-    def _approximate(self) -> NDArray[np.float64]:
-        """Switch to features z: f becomes its best approximation of rank k."""
+    def _approximate(self) -> None:
+        """Switch to the features z(x) = D_k^(-1/2) V_kᵀ k(x): f becomes its best approximation of rank k."""
         f = self._f
         D, V = eigen(f.gram())  # smallest first, vectors as rows
         k = self.rank or max(1, self.budget // 5)
         chosen = [i for i in range(self.budget - 1, self.budget - 1 - k, -1) if D[i] > NEGLIGIBLE * D[-1]]
         D, V = D[chosen], np.ascontiguousarray(V[chosen].T)
         W = np.array([np.sqrt(D) * transposed_times(V, np.ascontiguousarray(alpha)) for alpha in f.columns.T])
-        basis: NDArray[np.float64] = V / np.sqrt(D)
-        self._basis = basis
-        self._w = W.ravel()
-        self._gammas = f.kernel.gammas
-        set_in_basis(f, basis, W)
-        return basis
+        self._set_basis(f, V / np.sqrt(D), W)
 
 
 class FOGDClassifier(FOGD, KernelClassifier):

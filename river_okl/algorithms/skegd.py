@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import dot, eigen, transposed_times
-from river_okl.algorithms.support import move_in_basis, set_in_basis
+from river_okl.algorithms.support import Arrays, LinearInBasis
 from river_okl.checks import check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -19,7 +18,7 @@ CUT_OFF = 1e-8  # of the largest singular value, in a pseudo-inverse
 EVERY = 100  # margin errors between two updates of the sketch, if no horizon is known
 
 
-class SkeGDClassifier(KernelClassifier):
+class SkeGDClassifier(LinearInBasis, KernelClassifier):
     """SkeGD: a linear model on features from a random sketch of the Gram matrix, which is updated periodically.
 
     Its features follow the stream. `FOGDClassifier` and `NOGDClassifier` are more accurate and faster on Bananas, Phishing and Elec2.
@@ -90,9 +89,7 @@ class SkeGDClassifier(KernelClassifier):
         self._rng = check_seed(seed)
         self._sketch = np.zeros(0, dtype=np.int64)  # for each row of S_p the column of its entry, from 1, with its sign
         self._sampled = np.zeros(0, dtype=np.int64)  # whether a point is in the sample of columns
-        self._basis: NDArray[np.float64] = np.zeros((0, 0))  # Q, with rows of 0 for points outside the sample
-        self._w = np.zeros(0)
-        self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
+        self._start_without_basis()  # Q, with rows of 0 for points outside the sample
         self._t = 0
         self._errors = 0  # since the switch
 
@@ -117,7 +114,7 @@ class SkeGDClassifier(KernelClassifier):
         self._errors += 1
         if self._errors % self._interval() == 0:
             self._renew(f)
-        self._w = move_in_basis(f, self._basis, self._w, step)
+        self._move(f, step)
 
     def _interval(self) -> int:
         return EVERY if self.horizon is None else max(1, 3 * (self.horizon - self.budget) // 10)
@@ -137,7 +134,7 @@ class SkeGDClassifier(KernelClassifier):
         phi = transposed_times(Q, f.row)
         square = dot(phi, phi)
         values = transposed_times(f.columns, f.row)
-        self._set(f, Q, np.outer(values / square if square > 0.0 else 0.0 * values, phi))
+        self._set_basis(f, Q, np.outer(values / square if square > 0.0 else 0.0 * values, phi))
 
     def _renew(self, f: Expansion) -> None:
         """Replace the oldest point outside the sampled columns by the last sample, in S_p, too."""
@@ -157,13 +154,9 @@ class SkeGDClassifier(KernelClassifier):
         Q = self._approximate(f)
         square = float(f.self_similarities.max())
         inverse = pseudo_inverse(Q, 1.0 / math.sqrt(square) if square > 0.0 else 0.0)
-        self._set(f, Q, np.ascontiguousarray(product(inverse, f.columns).T))
+        self._set_basis(f, Q, np.ascontiguousarray(product(inverse, f.columns).T))
 
-    def _set(self, f: Expansion, Q: NDArray[np.float64], W: NDArray[np.float64]) -> None:
-        self._basis, self._w, self._gammas = Q, W.ravel(), f.kernel.gammas
-        set_in_basis(f, Q, W)
-
-    def _approximate(self, f: Expansion) -> NDArray[np.float64]:
+    def _approximate(self, f: Expansion) -> Arrays:
         """Q = Φ_pm⁺ V_k Σ_k^(1/2)"""
         s_p, _, k = self._sizes
         sampled, K = np.flatnonzero(self._sampled), f.gram()
@@ -184,15 +177,14 @@ class SkeGDClassifier(KernelClassifier):
         B, n = len(self._sketch), len(self._f)
         rows, columns = self._basis.shape
         right = B in (0, self.budget) and len(self._sampled) == B and rows == B and (not B or n == B)
-        right = right and len(self._w) in [columns * c for c in range(1, max(1, self._f.n_classes) + 1)]
-        right = right and bool(((self._sampled == 0) | (self._sampled == 1)).all())
+        right = right and self._fits() and bool(((self._sampled == 0) | (self._sampled == 1)).all())
         most = self._sizes[0]
         right = right and bool(((-most <= self._sketch) & (self._sketch <= most) & (self._sketch != 0)).all())
         if not right:
             raise ValueError(f"a sketch of {B} rows and a basis of {rows} × {columns} for {n} support vectors")
 
 
-def pseudo_inverse(A: NDArray[np.float64], scale: float = 0.0) -> NDArray[np.float64]:
+def pseudo_inverse(A: Arrays, scale: float = 0.0) -> Arrays:
     """A⁺, from the eigenvalues ±σ of [0 A; Aᵀ 0] with eigenvectors (u, ±v)/√2; σ that are negligible beside the largest
     and beside ``scale`` are 0."""
     m, n = A.shape
@@ -204,7 +196,7 @@ def pseudo_inverse(A: NDArray[np.float64], scale: float = 0.0) -> NDArray[np.flo
     return 2.0 * product(V.T / values[large], U)
 
 
-def product(A: NDArray[np.float64], B: NDArray[np.float64]) -> NDArray[np.float64]:
+def product(A: Arrays, B: Arrays) -> Arrays:
     """A B"""
     A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
     return np.array([transposed_times(B, a) for a in A]).reshape(len(A), B.shape[1])

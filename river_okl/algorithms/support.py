@@ -25,6 +25,8 @@ from river_okl._core.linalg import (
 from river_okl._core.states import LARGEST
 from river_okl.model import KernelModel
 
+Arrays = NDArray[np.float64]
+
 DEPENDENT = 1e-12  # of κ(x, x), or of the product of two: smaller ALD residuals and determinants are rounding
 CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: smaller ones are rounding
 TIE = 1e-9  # relative: values closer than this are tied, and age decides
@@ -36,7 +38,7 @@ MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 # A full budget -----------------------------------------------------------------------------------
 
 
-def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
+def draw(rng: random.Random, probabilities: Arrays) -> int:
     """A position with these probabilities, from one random number."""
     totals = np.cumsum(probabilities)
     totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # despite rounding
@@ -101,40 +103,55 @@ def within_bounds(z: dict[Hashable, float]) -> dict[Hashable, float]:
 # Linear models of features of points -------------------------------------------------------------
 
 
-def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDArray[np.float64]:
-    """The weights of linear models, one row per class (a single row without classes), from earlier, flat weights.
+class LinearInBasis(KernelModel):
+    """f = wᵀz with the features z(x) = basisᵀ k(x), k(x) the kernel row of x; with classes there is a w for each.
 
-    As in an expansion: one function for labels ±1 becomes F = ±f/√2, and a later class starts from 0.
+    The basis is empty at first. It has to be made anew if the kernel has other gammas than ``_gammas``.
     """
-    W = w.reshape(len(w) // max(1, size), size)  # a sketch of equal points may have no features
-    if n_classes and len(W) == 1:
-        W = np.sqrt(0.5) * np.concatenate([-W, W])
-    missing = max(1, n_classes) - len(W)
-    return np.concatenate([W, np.zeros((missing, size))]) if missing > 0 else W
 
+    def _start_without_basis(self) -> None:
+        self._basis: Arrays = np.zeros((0, 0))
+        self._w = np.zeros(0)
+        self._gammas: tuple[float, ...] = ()
 
-def move_in_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-    """w + step z(x), along the direction of the last sample, with z(x) = basisᵀ k(x); f becomes wᵀz."""
-    if f.n_classes == 0:
-        w, f.coefficients = moved(basis, f.row, w, step)
-        return w
-    move = step * transposed_times(basis, f.row)
-    W = weights_of_classes(w, basis.shape[1], f.n_classes)
-    for c, weight in f.direction:
-        W[c] += weight * move
-    set_in_basis(f, basis, W)
-    return W.ravel()
+    def _set_basis(self, f: Expansion, basis: Arrays, W: Arrays) -> None:
+        """f = wᵀz; the rows of W are the w."""
+        self._basis, self._w, self._gammas = basis, W.ravel(), f.kernel.gammas
+        f.columns = np.array([times(basis, w) for w in W]).T
 
+    def _move(self, f: Expansion, step: float) -> None:
+        """w + step z(x), along the direction of the last sample."""
+        basis = self._basis
+        if f.n_classes == 0:
+            self._w, f.coefficients = moved(basis, f.row, self._w, step)
+            return
+        move = step * transposed_times(basis, f.row)
+        W = self._weights_of_classes(f.n_classes)
+        for c, weight in f.direction:
+            W[c] += weight * move
+        self._set_basis(f, basis, W)
 
-def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64]) -> None:
-    """f = wᵀz, for each class."""
-    f.columns = np.array([times(basis, w) for w in W]).T
+    def _weights_of_classes(self, n_classes: int) -> Arrays:
+        """w, one row per class.
+
+        As in an expansion: one function for labels ±1 becomes F = ±f/√2, and a later class starts from 0.
+        """
+        size = self._basis.shape[1]
+        W = self._w.reshape(len(self._w) // max(1, size), size)  # a sketch of equal points may have no features
+        if len(W) == 1:
+            W = np.sqrt(0.5) * np.concatenate([-W, W])
+        missing = n_classes - len(W)
+        return np.concatenate([W, np.zeros((missing, size))]) if missing > 0 else W
+
+    def _fits(self) -> bool:
+        """Whether there are as many weights as features, once or for each class."""
+        return len(self._w) in [self._basis.shape[1] * n for n in range(1, max(1, self._f.n_classes) + 1)]
 
 
 # Linear systems and quadratic programs of a budget's size ----------------------------------------
 
 
-def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
+def solve_with_ridge(K: Arrays, b: Arrays, ridge: float = 0.0) -> Arrays:
     """(K + ridge I)⁻¹ b by Cholesky, for a vector b or for each row of a matrix.
 
     If K is indefinite by rounding, the ridge is raised until the factorisation exists.
@@ -149,13 +166,13 @@ def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: floa
         ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))
 
 
-def with_ridge(K: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_ridge(K: Arrays) -> Arrays:
     """K with the diagonal raised, in place."""
     K.flat[:: len(K) + 1] *= 1.0 + RIDGE
     return K
 
 
-def solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
+def solve_without(f: Expansion, c: Arrays, j: int) -> Arrays:
     """The d with d_j = 0 that solves the other equations of K d = c, K the Gram matrix of f with the ridge.
 
     By conjugate gradients, preconditioned by the inverse that f keeps. That differs from the inverse of K by the ridge,
@@ -166,7 +183,7 @@ def solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.fl
     unit[j] = 1.0
     column = f.inverse_times(unit)
 
-    def approximately(r: NDArray[np.float64]) -> NDArray[np.float64]:
+    def approximately(r: Arrays) -> Arrays:
         u = f.inverse_times(r)
         u -= u[j] / column[j] * column
         u[j] = 0.0
@@ -196,12 +213,12 @@ def solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.fl
 
 
 def box_quadratic(
-    H: NDArray[np.float64],
-    c: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    beta: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    H: Arrays,
+    c: Arrays,
+    low: Arrays,
+    high: Arrays,
+    beta: Arrays,
+) -> Arrays:
     """argmin ½βᵀHβ - cᵀβ over low ≤ β ≤ high, H positive definite, starting from a β in the box.
 
     Projected Newton steps on the free variables.
