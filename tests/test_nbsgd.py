@@ -17,7 +17,7 @@ from river_okl import (
     losses,
 )
 from river_okl._core.function.expansion import Expansion
-from river_okl.algorithms.support import merge, project_on_others
+from river_okl.algorithms.support import fuse, project_on_others
 from tests import reference, streams
 
 RBF, kappa = kernels.RBF(gamma=0.5), reference.rbf(0.5)
@@ -155,7 +155,7 @@ def test_merging_picks_the_partner_with_the_smallest_loss(seed):
             z = {k: h * points[m][k] + (1.0 - h) * points[p][k] for k in "abc"}
             a_z = alpha[m] * kappa(points[m], z) + alpha[p] * kappa(points[p], z)
             least = min(least, squared_distance([points[m], points[p]], alpha[[m, p]], [z], [a_z]))
-    merge(f, p)
+    fuse(f, p)
     after, beta = dump(f)
     assert len(after) == len(points) - 1
     assert f.births.max() == f.births[-1] == len(points)  # the fused point is the newest

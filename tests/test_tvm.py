@@ -273,7 +273,7 @@ class Interrupted(BaseException):
 # Interruptions ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "_show_mean", "_bordered", "_without"])
+@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "between", "_bordered", "_without"])
 def test_an_exception_during_planning_leaves_the_model_unchanged(monkeypatch, where):
     stream = streams.dense("classification", 80)
     model = TVMClassifier(KERNEL, budget=6)

@@ -12,7 +12,7 @@ import numpy as np
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
+from river_okl.algorithms.support import fuse, project_on_nearest, project_on_others
 from river_okl.checks import (
     Budget,
     check_between,
@@ -88,13 +88,19 @@ class BSGD(SGD):
     def _maintain(self) -> None:
         f = self._f
         if len(f) > f.budget:  # line 8
-            p = f.smallest()  # eq. (5)
-            if self.maintenance == "removal":
-                f.remove(p)
-            elif self.maintenance == "projection":
-                project_on_others(f, p)
-            else:
-                merge(f, p)
+            _evict(f, f.smallest(), self.maintenance)  # eq. (5)
+
+
+def _evict(f: Expansion, p: int, maintenance: str, n_neighbors: int = 0) -> None:
+    """Remove p; the maintenance says what happens to its term."""
+    if maintenance == "removal":
+        f.remove(p)
+    elif maintenance == "projection":
+        project_on_others(f, p)  # section 6.2.1
+    elif maintenance == "approximate":
+        project_on_nearest(f, p, n_neighbors)  # section 6.2.2
+    else:
+        fuse(f, p)
 
 
 # The average over the last steps ------------------------------------------------------------------
@@ -300,14 +306,8 @@ class NBSGD(SuffixAverage, SGD):
             p = f.smallest()  # eq. (5)
             if self.suffix:
                 self._leave(p)
-            elif self.maintenance == "removal":
-                f.remove(p)
-            elif self.maintenance == "projection":
-                project_on_others(f, p)  # section 6.2.1
-            elif self.maintenance == "approximate":
-                project_on_nearest(f, p, self.n_neighbors)  # section 6.2.2
             else:
-                merge(f, p)
+                _evict(f, p, self.maintenance, self.n_neighbors)
 
     def _check_suffix(self) -> None:
         if self.maintenance != "removal":

@@ -81,22 +81,23 @@ def project_on_nearest(f: Expansion, p: int, n: int) -> None:
     f.remove(p)
 
 
-def merge(f: Expansion, p: int) -> None:
+def fuse(f: Expansion, p: int) -> None:
     """Fuse p with its best partner m into z = h x_m + (1-h) x_p with the optimal h (Wang et al., 2012).
 
     The kernel is Gaussian, and α_z κ_z the projection of α_m κ_m + α_p κ_p.
     """
     m, h, alpha_z = f.partner(p)
-    x_m, x_p = f.point(m), f.point(p)
-    z = {name: h * x_m.get(name, 0.0) + (1.0 - h) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
+    z = between(f, m, p, h)
     for i in sorted((m, p), reverse=True):
         f.remove(i)
-    f.evaluate(within_bounds(z))
+    f.evaluate(z)
     f.add(alpha_z)
 
 
-def within_bounds(z: dict[Hashable, float]) -> dict[Hashable, float]:
-    """A mean of points, which rounding may have taken beyond the largest feature."""
+def between(f: Expansion, i: int, j: int, h: float) -> dict[Hashable, float]:
+    """h x_i + (1-h) x_j, which rounding must not take beyond the largest feature."""
+    x_i, x_j = f.point(i), f.point(j)
+    z = {name: h * x_i.get(name, 0.0) + (1.0 - h) * x_j.get(name, 0.0) for name in {**x_i, **x_j}}
     return {name: min(max(value, -LARGEST), LARGEST) for name, value in z.items()}
 
 

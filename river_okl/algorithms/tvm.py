@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from river_okl._core.function.dual import cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
-from river_okl.algorithms.support import DEPENDENT, TIE, within_bounds
+from river_okl.algorithms.support import DEPENDENT, TIE, between
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -156,7 +156,9 @@ class TVMClassifier(KernelClassifier):
             if len(leaving) == 1:
                 K, masses, beta = K[np.ix_(order, order)], masses[order], beta[order]
             else:
-                _show_mean(f, leaving, masses.sum(axis=1))
+                i, j = leaving
+                s_i, s_j = masses[leaving].sum(axis=1).tolist()
+                f.evaluate(between(f, i, j, s_i / (s_i + s_j)))
                 K = _bordered(K, order, np.append(f.row[order], f.self_similarity))
                 masses, beta = _joined(masses, order, leaving), _joined(beta, order, leaving)
         return leaving, masses, K, self._solution(masses, K, beta)
@@ -286,13 +288,3 @@ def _bordered(K: Arrays, order: NDArray[np.intp], row: Arrays) -> Arrays:
     grown[:-1, :-1] = K[np.ix_(order, order)]
     grown[-1] = grown[:, -1] = row
     return grown
-
-
-def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:
-    """Evaluate f at the weighted mean of two prototypes, which makes it the last sample."""
-    i, j = pair
-    share = float(weights[i] / (weights[i] + weights[j]))
-    mean, rest = {name: share * value for name, value in f.point(i).items()}, 1.0 - share
-    for name, value in f.point(j).items():
-        mean[name] = mean.get(name, 0.0) + rest * value
-    f.evaluate(within_bounds(mean))
