@@ -139,15 +139,11 @@ GROUPS = Kind(  # the key None, of an aggregate by nothing, is no name
 )
 
 
-def _check_groups(aggregate: Any) -> None:
-    """Every group has a statistic of its own, of one class."""
-    groups, kind = aggregate._groups, type(aggregate.how)
-    require(all(type(each) is kind for each in groups.values()), "groups of another statistic")
-    require(all(type(key) is tuple for key in groups), "groups that are no tuples")
-    if aggregate.by is None:
-        require(groups.keys() <= {()}, "groups by nothing")
-        if () in groups:
-            groups[None] = groups.pop(())
+def _restore_key(aggregate: Any) -> None:
+    """The inverse of what ``GROUPS`` does to the key None."""
+    groups = aggregate._groups
+    if aggregate.by is None and () in groups:
+        groups[None] = groups.pop(())
 
 
 def _groups(shards: Shards, merge: Any) -> Any:
@@ -243,7 +239,7 @@ SELECTED = Kind(
 
 SEED = whole(0, 2**32 - 1)
 BY = maybe(list_of(NAME))
-AGGREGATE = {"_groups": GROUPS}, ("_feature_name",), _check_groups
+AGGREGATE = {"_groups": GROUPS}, ("_feature_name",), _restore_key
 NGRAMS = such(
     lambda value: type(value) is tuple and len(value) == 2 and all(type(n) is int and 1 <= n <= 10 for n in value),
     "ngrams",
