@@ -381,9 +381,9 @@ class KernelModel(SupervisedModel):
         """The functions whose sum is predicted, f first."""
         return [(self._f, self._weights()), *self._others()]
 
-    def _decision(self, x: Any) -> float:
-        """The predicted value, for at most two classes."""
-        value: float = self._f.evaluate(x, self._weights())
+    def _decision(self, x: Any) -> Any:
+        """The predicted value; with more than two classes a list with one for each (there are no other functions)."""
+        value: Any = self._f.evaluate(x, self._weights())
         for other, weights in self._others():
             value += other.evaluate(self._f.given, weights)
         return value
@@ -404,6 +404,14 @@ class KernelModel(SupervisedModel):
                 contributions.append(columns @ np.array(weights) * f.row[:, None])
                 points += [f.point(i) for i in range(len(f))]
         return points, np.concatenate(contributions)
+
+
+def _observed(others: Sequence[Summand], x: Any) -> Any:
+    """Observe x by these functions; returns it for the next one, which need not encode it again."""
+    for other, _ in others:
+        other.observe(x)
+        x = other.given
+    return x
 
 
 class _Snapshot:
@@ -453,9 +461,7 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            if not self._alone:
-                return self._decision(x)
-            value: float = f.evaluate(x) if f else 0.0
+            value: float = self._decision(x) if not self._alone else f.evaluate(x) if f else 0.0
             return value
         finally:
             lock.release()
@@ -475,14 +481,7 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            if self._alone:
-                p = f.observe(x)
-            else:
-                given: Any = x
-                for other, _ in self._others():
-                    other.observe(given)
-                    given = other.given
-                p = f.observe(given)
+            p = f.observe(x if self._alone else _observed(self._others(), x))
             self._step(f, y, p, w)
         finally:
             lock.release()
@@ -541,10 +540,7 @@ class KernelClassifier(KernelModel, LabelModel):
                 p = observe_label(f, self._calibration, given, position)
             else:
                 others = self._others()
-                for other, _ in others:
-                    other.observe(given)
-                    given = other.given
-                p = f.observe(given, position if f.n_classes else -1)
+                p = f.observe(_observed(others, given), position if f.n_classes else -1)
                 value = f.value(self._weights())
                 for other, weights in others:
                     value += other.value(weights)
@@ -573,11 +569,8 @@ class KernelClassifier(KernelModel, LabelModel):
 
     def _scores(self, x: Any) -> list[float]:
         """The score of the positive label, or one for each class."""
-        if not self._f.n_classes:
-            return [self._decision(x)]
-        ((f, weights),) = self._summands()
-        scores: list[float] = f.evaluate(x, weights)
-        return scores[: len(self._labels)]
+        found = self._decision(x)
+        return found[: len(self._labels)] if type(found) is list else [found]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The hinge loss before clipping at 0, and the sign of the step that reduces it."""
@@ -598,13 +591,7 @@ class KernelClassifier(KernelModel, LabelModel):
             names = self._labels.names
             if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
                 return None
-            score: Any
-            if self._alone:
-                score = f.evaluate(x)
-            elif f.n_classes:
-                score = self._scores(x)
-            else:
-                score = self._decision(x)
+            score: Any = f.evaluate(x) if self._alone else self._decision(x)
             if type(score) is list:
                 known = score[: len(names)]
                 return names[known.index(max(known))]
