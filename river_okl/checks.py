@@ -145,6 +145,11 @@ def check_seed(seed: Any) -> random.Random:
     return random.Random(int(seed))
 
 
+def random_key(seed: Any) -> int:
+    """The key of the core's own random numbers."""
+    return int(2.0**53 * check_seed(seed).random())
+
+
 def check_learning_rate(value: Any) -> None:
     """Raise unless this is a number > 0 or one of river's schedulers."""
     if not isinstance(value, optim.base.Scheduler):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.algorithms.support import draw
 from river_okl.checks import (
     Budget,
     check_choice,
@@ -77,10 +78,17 @@ class BOGD(KernelModel):
                 f.scale(n / (n - 1.0))
         else:
             staying = staying_probabilities(f.magnitudes * np.sqrt(np.maximum(f.self_similarities, 0.0)))
-            i = draw(self._rng, 1.0 - staying)
+            i = _draw(self._rng, 1.0 - staying)
             staying[i] = 1.0  # evicted below
             f.columns /= staying[:, None]
             f.remove(i)
+
+
+def _draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
+    """A position with these probabilities, from one random number."""
+    totals = np.cumsum(probabilities)
+    totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # despite rounding
+    return int(np.searchsorted(totals, rng.random(), side="right"))
 
 
 def staying_probabilities(magnitudes: NDArray[np.float64]) -> NDArray[np.float64]:

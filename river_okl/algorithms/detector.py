@@ -10,7 +10,7 @@ from river import base
 from river.utils.dataframe import to_native_series
 
 from river_okl._core.detector import Detector
-from river_okl.checks import LARGEST_WEIGHT, check_seed, check_weight
+from river_okl.checks import LARGEST_WEIGHT, check_weight, random_key
 from river_okl.frames import frame_of, rows_of
 from river_okl.model import UnsupervisedModel, locked
 
@@ -90,7 +90,7 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
 
     def __init__(self, *, seed: int | None = None):
         self.seed = seed
-        self._f = Detector(key=int(2.0**53 * check_seed(seed).random()))
+        self._f = Detector(key=random_key(seed))
 
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:

@@ -14,7 +14,7 @@ from river.utils.dataframe import to_native_frame
 
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import dot, times, transposed_times
-from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_whole
+from river_okl.checks import check_between, check_gaussian, check_weight, check_whole, random_key
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator, UnsupervisedModel, locked
@@ -105,7 +105,7 @@ class RandomFourierFeatures(KernelFeatures):
         check_whole("n_components", n_components)
         self.n_components = n_components
         self.seed = seed
-        super().__init__(kernel, n_components=n_components, key=int(2.0**53 * check_seed(seed).random()))
+        super().__init__(kernel, n_components=n_components, key=random_key(seed))
 
     def _features(self, x: Any) -> list[float]:
         values: list[float] = self._f.features_of(x, math.sqrt(2.0 * self.n_components))

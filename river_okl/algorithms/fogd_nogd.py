@@ -9,7 +9,7 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
 from river_okl.algorithms.support import LinearInBasis
-from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole, rate
+from river_okl.checks import check_gaussian, check_learning_rate, check_whole, random_key, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
@@ -40,7 +40,7 @@ class FOGD(KernelModel):
         self.n_components = n_components
         self.learning_rate = learning_rate
         self.seed = seed
-        super().__init__(kernel, n_components=n_components, key=int(2.0**53 * check_seed(seed).random()))
+        super().__init__(kernel, n_components=n_components, key=random_key(seed))
         self._set_loss(loss)
         self._t = 0
 

@@ -121,9 +121,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
 
     def _probabilities(self, x: Any) -> list[float]:
-        return self._chances(*self._f.predict(x))
-
-    def _chances(self, means: list[float], variance: float) -> list[float]:
+        means, variance = self._f.predict(x)
         if len(means) == 1:
             p = normal(means[0] / math.sqrt(1.0 + variance))
             return [1.0 - p, p]

@@ -5,7 +5,6 @@ Everything uses the core's own loops: one thread, a fixed order of summation.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable
 
 import numpy as np
@@ -36,13 +35,6 @@ MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 
 
 # A full budget -----------------------------------------------------------------------------------
-
-
-def draw(rng: random.Random, probabilities: Arrays) -> int:
-    """A position with these probabilities, from one random number."""
-    totals = np.cumsum(probabilities)
-    totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # despite rounding
-    return int(np.searchsorted(totals, rng.random(), side="right"))
 
 
 def project_on_others(f: Expansion, p: int) -> None:
