@@ -231,10 +231,7 @@ class BPARegressor(BPA, KernelRegressor):
     Notes
     -----
     - The paper is about classification; this is its algorithm with the ε-insensitive loss.
-    - The support vector to remove is found by a simpler, equivalent form of the paper's objective: see the head of the file.
-    - If the neighbour and the new support vector are linearly dependent, the new one alone compensates. Removing a support
-      vector that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram matrix has jitter)
-      costs nothing; of several such the oldest is removed.
+    - See `BPAClassifier` for the support vector to remove.
     - Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples

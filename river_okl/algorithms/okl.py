@@ -257,17 +257,11 @@ class OKLRegressor(OKL, PredictiveRegressor):
       the latest errors and the size of the last change of the target.
     - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes several
       series, use a model for each.
-    - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator feature
-      the second time it is learned. The scale of an indicator does not depend on its rarity. Strings seen once cost a
-      fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an indicator.
-      `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
     - **Outliers and new levels.** A single value far outside of the previous values of a feature or of the target is
       clipped. Three such values in a row that are close to each other are taken as a new level.
-    - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
-      predictions, as in recursive feature machines. The first update is after 60 samples, and later updates are at most
-      2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that separate
-      the nearest points by target (Relief). Such a feature keeps a weight even if its slopes vanish. `feature_weights`
-      returns the weights.
+    - **Feature weights.** As in `OKLClassifier`, with the first update after 60 samples. Relief finds the features that
+      separate the nearest points by target.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
       to 1. They apply in full to the Gaussian processes and the linear regressions. For the trees, the intervals and
       the mixture weights they are capped at 1.

@@ -442,8 +442,7 @@ class OLRDRegressor(OLRD, KernelRegressor):
 
     Notes
     -----
-    - The approximate projection enforces the condition of the paper's eq. (22), B²‖α‖∞² ≤ U², after every sample.
-    - A budget of 1 replaces the support vector.
+    - See `OLRDClassifier` for the approximate projection and a budget of 1.
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 
