@@ -45,7 +45,7 @@ from scipy import special
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label, set_labels
+from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
 from river_okl._core.store.sample import Frame, plain
 from river_okl.checks import (
     LARGEST_TARGET,
@@ -559,13 +559,10 @@ class KernelClassifier(KernelModel, LabelModel):
 
     def _learn_label(self, x: Any, y: Any) -> int:
         """Add a new label; x is evaluated first, as a rejected sample must not add a label."""
-        labels, f = self._labels, self._f
         self._check_many([y])
-        f.evaluate(x)
-        names, positions = labels.with_label(y)
-        position = positions[y]
-        set_labels(labels, names, positions, f)
-        return position
+        self._f.evaluate(x)
+        self._labels.add(y, self._f)
+        return self._labels.positions[y]
 
     def _scores(self, x: Any) -> list[float]:
         """The score of the positive label, or one for each class."""
