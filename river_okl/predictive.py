@@ -42,9 +42,10 @@ class PredictiveModel(SupervisedModel):
         """
         raise NotImplementedError
 
-    def _under(self, key: Hashable, x: Any) -> Any:
-        """A sample by whose key its label is recognised."""
-        check_key(key)
+    def _keyed(self, x: Any, key: Hashable) -> Any:
+        """The sample with its key, if it has one, by which its label is recognised."""
+        if key is not None:
+            check_key(key)
         return x
 
     def _by_age(self) -> list[int]:
@@ -71,8 +72,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
         y = check_target(y)
@@ -94,8 +94,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
             Identifies the sample when its target comes late; anything hashable. None: its features do.
 
         """
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         f = self._f
         with f.lock:  # x may be NaN before the first sample (MinMaxScaler)
             mean, deviation = self._prediction(x if len(f.points) else {})
@@ -120,8 +119,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
             As in `predict_one`.
 
         """
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
         mean, half = self._half_width(x if len(self._f.points) else {}, _deviations(coverage))
         return mean - half, mean + half
@@ -186,8 +184,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         return probabilities.index(max(probabilities))
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
         with self._f.lock:
@@ -203,8 +200,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> dict[Any, float]:
         """The predictive probability of each label seen so far; parameters as in `predict_one`."""
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         return self._named(self._probabilities(x)) if self._labels.names else {}
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
@@ -222,8 +218,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
             Identifies the sample when its label comes late; anything hashable. None: its features do.
 
         """
-        if key is not None:
-            x = self._under(key, x)
+        x = self._keyed(x, key)
         with self._f.lock:
             names = self._labels.names
             if not names:  # x may even be NaN: MinMaxScaler's output before it has learned

@@ -148,7 +148,7 @@ class BDUOLClassifier(KernelClassifier):
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         if len(f) == self.budget:
-            _discard(f, self.C, self.maintenance)
+            _evict(f, self.C, self.maintenance)
             loss = 1.0 - y * f.value()
             if loss <= NO_LOSS:
                 return
@@ -196,7 +196,7 @@ def _two_variable_step(
     return max(sides, key=gain)
 
 
-def _discard(f: Expansion, C: float, maintenance: str) -> None:
+def _evict(f: Expansion, C: float, maintenance: str) -> None:
     """f ← f - Δf: evict the support vector j with the largest DA_j."""
     alpha = f.coefficients
     labels, gamma = np.copysign(1.0, alpha), abs(alpha)

@@ -169,14 +169,14 @@ class SuffixAverage(KernelModel):
         self._steps = sorted(self._positions, key=self._positions.__getitem__)
         f.columns = columns
 
-    def _join(self) -> None:
+    def _register(self) -> None:
         """Register the last point of f as added at step t."""
         f, i = self._f, len(self._f) - 1
         self._positions[self._t] = i
         self._steps.append(self._t)
         f.shift(i, -float(f.coefficients[i]) * self._upper, 1)  # H(t-1): this step is not included yet
 
-    def _leave(self, i: int) -> None:
+    def _retire(self, i: int) -> None:
         """Remove point i of f at step t."""
         f, g, t = self._f, self._g, self._t
         a = self._steps[i]
@@ -301,11 +301,11 @@ class NBSGD(SuffixAverage, SGD):
     def _maintain(self) -> None:
         f = self._f
         if self.suffix:
-            self._join()
+            self._register()
         if len(f) > self.budget and self._rng.random() < min(1.0, self.beta / self._t):  # lines 8 and 9
             p = f.smallest()  # eq. (5)
             if self.suffix:
-                self._leave(p)
+                self._retire(p)
             else:
                 _evict(f, p, self.maintenance, self.n_neighbors)
 

@@ -51,9 +51,8 @@ class OKL(PredictiveModel):
         self.pending = pending
         super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, pending=pending, **options)
 
-    def _under(self, key: Hashable, x: Any) -> Any:
-        super()._under(key, x)
-        return Keyed(x, key)
+    def _keyed(self, x: Any, key: Hashable) -> Any:
+        return x if key is None else Keyed(super()._keyed(x, key), key)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         point: dict[Hashable, float] = named(self._f.points.point(i))

@@ -175,7 +175,7 @@ class Merging:
         self.check_start()
         self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.movers[0][1]
-        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
+        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence))
 
     def donors_of_trees(self) -> list[Mixed]:
         """The shard with the largest share, or among equals with the lowest errors; then the others by their errors."""
@@ -224,12 +224,12 @@ class Merging:
         return merged
 
     @property
-    def ends(self) -> list[tuple[float, Mixed]]:
+    def by_evidence(self) -> list[tuple[float, Mixed]]:
         """All shards, and how much their evidence counts."""
         return [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
 
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
-        return pooled(of(self.start), [(e, of(each)) for e, each in self.ends])
+        return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
 
     def points(self, rows: Rows) -> list[dict[Hashable, float]]:
         """These points, as the models store them."""
@@ -330,12 +330,12 @@ class Merging:
     def relevance(self) -> State:
         """The evidence of neighbours for each feature adds up: averaged, it was too weak on many clusters."""
         updates = self.start.state["updates"]
-        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.ends]  # it is halved there
-        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.by_evidence]  # it is halved there
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.by_evidence, kept, strict=True))
         found = {}
         for name in "evidence", "evidence_squares":
             total: Arrays = of_start * self.known(self.start, name)
-            for e, each in self.ends:
+            for e, each in self.by_evidence:
                 total += e * self.known(each, name)
             found[name] = total
         return found | {"evidence_squares": np.maximum(found["evidence_squares"], 0.0)}
