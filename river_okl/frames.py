@@ -119,13 +119,13 @@ def _number(name: Any, value: Any) -> float:
         reject(name, value, in_frame=True)
 
 
-def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:
-    """A series of predicted labels, or of None without positions."""
-    if positions is None:
+def label_series(labels: list[Any], positions: NDArray[Any], like: nw.DataFrame[Any]) -> Any:
+    """A series of predicted labels: of None if there are none, and of the only one whatever the positions."""
+    if not labels:
         return to_native_series([None] * len(like), name=None, like=like)
     if [type(label) for label in labels] == [bool, bool]:
         return to_native_series(positions == 1, name=None, like=like)
-    values = [labels[i] for i in positions.tolist()]
+    values = [labels[i] for i in positions.tolist()] if len(labels) > 1 else labels * len(like)
     if like.implementation.is_pandas_like() or _is_one_type(labels):
         return to_native_series(values, name=None, like=like)
     if like.implementation.is_polars():  # a column of Python's objects holds any labels

@@ -628,11 +628,8 @@ class KernelClassifier(KernelModel, LabelModel):
         frame = frame_of(X)
         scores = self._decisions(rows_of(frame))
         names = self._labels.names
-        positions = None
-        if scores.shape[1] > 1:
-            positions = scores[:, : len(names)].argmax(axis=1)
-        elif names:
-            positions = (scores[:, 0] >= 0.0).astype(int) if len(names) >= 2 else np.zeros(len(scores), int)
+        several = scores.shape[1] > 1
+        positions = scores[:, : len(names)].argmax(axis=1) if several else (scores[:, 0] >= 0.0).astype(int)
         return label_series(names, positions, frame)
 
     @locked

@@ -237,10 +237,9 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     @locked
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; all None before the first label."""
-        frame, names = frame_of(X), self._labels.names
-        found = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
-        positions = np.array(found if len(names) >= 2 else [0] * len(found), dtype=int) if names else None
-        return label_series(names, positions, frame)
+        frame = frame_of(X)
+        positions = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
+        return label_series(self._labels.names, np.array(positions, dtype=int), frame)
 
     @locked
     def predict_proba_many(self, X: Any) -> Any:
