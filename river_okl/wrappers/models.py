@@ -43,13 +43,6 @@ CLASSIFIER, REGRESSOR, TRANSFORMER, NOVELTY = map(_model, ("classifier", "regres
 STEP = such(lambda value: _role(value) != "", "a step")
 
 
-def _check_pipeline(pipeline: Any) -> None:
-    steps = list(pipeline.steps.values())
-    require(len(steps) > 0, "a pipeline without steps")
-    between = {_role(step) for step in steps[:-1]}
-    require(between <= {"transformer", "filter"}, "a step in between that transforms nothing")
-
-
 def _parts(shards: Shards, merge: Merge, attribute: str) -> list[tuple[str, Any]]:
     """Each part, merged, with its name."""
 
@@ -157,7 +150,6 @@ ROWS: dict[type, Row] = {
         {},
         {"steps": dict_of(STEP)},
         ("_plan", "_inference_transformers", "_last_step_cached", "_last_step_params"),
-        check=_check_pipeline,
         merge=lambda shards, merge: compose.Pipeline(*_parts(shards, merge, "steps")),
     ),
     compose.TransformerUnion: Row(

@@ -10,7 +10,7 @@ from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
 from river_okl.checks import is_name, require
-from river_okl.series import LONGEST, MAX_GROUPS, PLAIN, Dates, Lags, plain
+from river_okl.series import LONGEST, Dates, Lags
 from river_okl.tables.models import Numeric
 from river_okl.wrappers.kinds import FLAG, NAME, Kind, Row, dict_of, list_of, maybe, number, of_type, only, such, whole
 from river_okl.wrappers.statistics import ABS_MAX, MAX, MIN, STATISTIC, Moments, joined, merged
@@ -159,31 +159,6 @@ def _groups(shards: Shards, merge: Any) -> Any:
     return found
 
 
-def _check_lags(lags: Any) -> None:
-    """Histories of plain values, one for every series, and lags that were issued from such."""
-
-    def check(values: Any, kind: Any, n: int, longest: int) -> None:
-        require(type(values) is kind and n <= len(values) <= longest, "the lags of a series")
-        for value in values:
-            require(value is None or type(value) in (bool, str, float), f"{value!r:.100} as a lag")
-            plain("a lag", value)
-
-    n_series = len(lags._series)
-    require(len(lags._groups) <= MAX_GROUPS and len(lags._issued) <= lags.pending, "more lags than can be")
-    for key, group in lags._groups.items():
-        require(type(key) is tuple and len(key) <= 1 and all(type(k) in PLAIN for k in key), "a group")
-        require(type(group) is list and len(group) == 1 + n_series, "the series of a group")
-        whole().into(group[0])
-        for history in group[1:]:
-            check(history, list, 0, max(lags.lags))
-        require(None not in group[1], "a target that is missing")
-    for identity, series in lags._issued.items():
-        whole(0, 2**64 - 1).into(identity)
-        require(type(series) is tuple and len(series) == n_series, "the series of a sample")
-        for values in series:
-            check(values, tuple, len(lags.lags), len(lags.lags))
-
-
 def _lags(shards: Shards, merge: Any) -> Lags:
     """Each group's histories from the model that has learned most of its targets, and all samples without one."""
     found: Lags = copy.deepcopy(shards.models[0])
@@ -260,7 +235,6 @@ ROWS: dict[type, Row] = {
         },
         {"_groups": dict_of(of_type(list)), "_issued": dict_of(of_type(tuple))},
         ("_lock", "_series"),
-        check=_check_lags,
         merge=_lags,
     ),
     Numeric: Row({"scale": FLAG}, {"scaler": of_type(preprocessing.StandardScaler)}, ("_dates",), merge=_numeric),
