@@ -49,10 +49,8 @@ class BPA(KernelModel):
         self.budget = budget
         self.C = C
         self.maintenance = maintenance
-        if maintenance == "projection":
-            super().__init__(kernel, budget=budget, spare=True, inverse=True)  # t is added before r is removed
-        else:
-            super().__init__(kernel, budget=budget)
+        projects = maintenance == "projection"
+        super().__init__(kernel, budget=budget, spare=projects, inverse=projects)  # t is added before r is removed
         self._neighbours = _Neighbours() if maintenance == "nearest" else None
         self._t = 0
 

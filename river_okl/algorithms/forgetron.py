@@ -54,9 +54,7 @@ class ForgetronClassifier(KernelClassifier):
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 500):
         check_whole("budget", budget)
         self.budget = budget
-        super().__init__(
-            kernel, budget=budget, spare=True
-        )  # the new support vector is added before the oldest is removed
+        super().__init__(kernel, budget=budget, spare=True)  # a point is added before the oldest is evicted
         self._mistakes = 0  # M
         self._damage = 0.0  # Q
 

@@ -9,7 +9,7 @@ from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import AveragedExpansion
-from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, rate
+from river_okl.checks import check_learning_rate, check_positive, check_seed, rate
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelRegressor
@@ -40,10 +40,8 @@ class SPA(AveragedExpansion):
         self.learning_rate = learning_rate
         self.alpha = alpha
         self.beta = beta
-        check_choice("averaged", averaged, (True, False))
-        self.averaged = averaged
         self.seed = seed
-        super().__init__(kernel, n_outputs=2 if averaged else 1)
+        super().__init__(kernel, averaged)
         self._rng = check_seed(seed)
         self._t = 0
 

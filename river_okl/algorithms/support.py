@@ -22,6 +22,8 @@ from river_okl._core.linalg import (
     transposed_times,
 )
 from river_okl._core.states import LARGEST
+from river_okl.checks import check_choice
+from river_okl.kernels import Kernel
 from river_okl.model import KernelModel
 
 Arrays = NDArray[np.float64]
@@ -245,12 +247,16 @@ class AveragedExpansion(KernelModel):
     A point added by sample t_i with coefficient a_i is in T - t_i of the T models: f̄ = Σ (a_i - a_i t_i / T) κ_i.
     Output 0 of the expansion has the coefficients a_i, output 1 has a_i t_i. After t samples T = t + 1, and f_1 = 0.
 
-    The class must define ``averaged`` and ``_t``, the number of the current sample; if averaged, ``n_outputs`` is 2.
+    The class must count samples in ``_t``.
     """
 
-    averaged: bool
     _t: int
     _alone = False
+
+    def __init__(self, kernel: Kernel | None, averaged: bool):
+        check_choice("averaged", averaged, (True, False))
+        self.averaged = averaged
+        super().__init__(kernel, n_outputs=2 if averaged else 1)
 
     def _add_averaged(self, c: float) -> None:
         """f ← f + c κ(x, ·)"""
