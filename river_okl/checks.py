@@ -118,6 +118,8 @@ def check_key(key: Any) -> None:
 
 def check_weight(w: Any) -> float:
     """A sample weight, a number from 0 to LARGEST_WEIGHT, as a float."""
+    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
+        return w
     value: Any = as_float(w) if isinstance(w, Decimal) else w
     if not _is_real(value):
         raise TypeError(f"w is {shown(w)}; it must be a number")

@@ -104,7 +104,7 @@ class CompiledModel(base.Estimator):
     @locked
     def __getstate__(self) -> dict[str, Any]:
         # a copy: pickle and copy read the state later, part by part, while other threads learn
-        return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
+        return {plain(name): picklable(_snapshot(value)) for name, value in vars(self).items()}
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two models over one compiled object would disagree after one step
@@ -433,14 +433,14 @@ def _snapshot(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _plain(value: Any) -> Any:
+def picklable(value: Any) -> Any:
     """An attribute for pickling (see ``plain``); dtypes are NumPy's own objects, not equal ones from a pickle."""
     if type(value) is np.ndarray:
         return value.astype(np.dtype(value.dtype.str))
     if type(value) is list:
-        return [_plain(item) for item in value]
+        return [picklable(item) for item in value]
     if type(value) is dict:
-        return {plain(name): _plain(item) for name, item in value.items()}
+        return {plain(name): picklable(item) for name, item in value.items()}
     return plain(value)
 
 

@@ -17,7 +17,7 @@ from river.utils.dataframe import to_native_series
 from scipy import special
 
 from river_okl._core.function.protocol import learn_new_label
-from river_okl.checks import LARGEST_WEIGHT, check_between, check_key, check_target, check_weight
+from river_okl.checks import check_between, check_key, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, locked
 
@@ -73,8 +73,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
         x = self._keyed(x, key)
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
+        w = check_weight(w)
         y = check_target(y)
         with self._f.lock:
             self._f.learn(x, y, w)
@@ -185,8 +184,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
         x = self._keyed(x, key)
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
+        w = check_weight(w)
         with self._f.lock:
             try:
                 position = self._labels.positions[y]

@@ -25,7 +25,7 @@ from river_okl.algorithms.support import DEPENDENT, TIE, nearest, project_on_oth
 from river_okl.checks import Budget, check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, _plain
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, picklable
 
 NEARLY_DEPENDENT = 1e-7  # DEPENDENT for δ² from an inverse Gram matrix, which adds a jitter of 1e-8 to dependent points
 
@@ -121,7 +121,7 @@ class _Neighbours:
         return {"nearest": self.nearest, "similarity": self.similarity, "gammas": self.gammas}
 
     def __reduce__(self) -> Any:
-        return _Neighbours, (), _plain(self.state())
+        return _Neighbours, (), picklable(self.state())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.restore(state)

@@ -10,7 +10,7 @@ from river import base
 from river.utils.dataframe import to_native_series
 
 from river_okl._core.detector import Detector
-from river_okl.checks import LARGEST_WEIGHT, check_weight, random_key
+from river_okl.checks import check_weight, random_key
 from river_okl.frames import frame_of, rows_of
 from river_okl.model import UnsupervisedModel, locked
 
@@ -147,6 +147,4 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
             The weight of the sample, relative to the other samples.
 
         """
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
-        self._f.learn(x, w)
+        self._f.learn(x, check_weight(w))

@@ -12,7 +12,7 @@ from river.utils.dataframe import to_native_series
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import project_on_others
-from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, rate
+from river_okl.checks import check_between, check_learning_rate, check_weight, rate
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator, UnsupervisedModel, locked
@@ -112,8 +112,7 @@ class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector
     @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
         """Update the model with one sample; a weight ``w`` multiplies its steps."""
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
+        w = check_weight(w)
         f = self._f
         p = f.observe(x)
         if w == 0.0:
