@@ -72,8 +72,7 @@ class Kernel(base.Base):
         f = Expansion(terms)
         f.evaluate(z)
         f.add(1.0)
-        value: float = f.evaluate(x)
-        return value
+        return f.evaluate(x)
 
     def __str__(self) -> str:
         params = ", ".join(f"{name}={value}" for name, value in self._get_params().items())

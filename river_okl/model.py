@@ -172,18 +172,15 @@ class KernelEstimator(CompiledModel):
 
     def _by_age(self) -> list[int]:
         """The positions of the support vectors, the oldest first."""
-        found: list[int] = np.argsort(self._f.births).tolist()
-        return found
+        return np.argsort(self._f.births).tolist()
 
     def _point(self, i: int) -> dict[Hashable, float]:
         """The support vector at a position, as a feature dict."""
-        found: dict[Hashable, float] = self._f.point(i)
-        return found
+        return self._f.point(i)
 
     def _coefficients(self) -> NDArray[np.float64]:
         """The coefficients at every position: an array of shape (positions, classes or 1)."""
-        found: NDArray[np.float64] = self._f.columns[:, :: self._f.n_outputs]
-        return found
+        return self._f.columns[:, :: self._f.n_outputs]
 
     @property
     @locked
@@ -461,8 +458,7 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            value: float = self._decision(x) if not self._alone else f.evaluate(x) if f else 0.0
-            return value
+            return self._decision(x) if not self._alone else f.evaluate(x) if f else 0.0
         finally:
             lock.release()
 

@@ -52,12 +52,10 @@ class PredictiveModel(SupervisedModel):
         return sorted(self._f.supports, key=self._f.points.births.__getitem__)
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        found: dict[Hashable, float] = self._f.points.point(i)
-        return found
+        return self._f.points.point(i)
 
     def _coefficients(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._f.coefficients()
-        return found
+        return self._f.coefficients()
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
         each, positions = self._f.contributions(x), list(self._f.supports)

@@ -102,8 +102,7 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
             A dict of features.
 
         """
-        score: float = self._f.score(x)
-        return score
+        return self._f.score(x)
 
     @locked
     def score_many(self, X: Any) -> Any:
@@ -132,8 +131,7 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
             A dict of features.
 
         """
-        explained: dict[Hashable, float] = self._f.explained(x)
-        return explained
+        return self._f.explained(x)
 
     @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:

@@ -108,8 +108,7 @@ class RandomFourierFeatures(KernelFeatures):
         super().__init__(kernel, n_components=n_components, key=random_key(seed))
 
     def _features(self, x: Any) -> list[float]:
-        values: list[float] = self._f.features_of(x, math.sqrt(2.0 * self.n_components))
-        return values
+        return self._f.features_of(x, math.sqrt(2.0 * self.n_components))
 
     def _names(self, n: int) -> list[str]:
         return numbered(n // 2, "cos", "sin")
@@ -174,8 +173,7 @@ class NystroemFeatures(KernelFeatures):
 
     def _features(self, x: Any) -> list[float]:
         self._f.evaluate(x)
-        values: list[float] = (math.sqrt(self.budget) * times(self._inverse, self._f.row)).tolist()
-        return values
+        return (math.sqrt(self.budget) * times(self._inverse, self._f.row)).tolist()
 
     def _names(self, n: int) -> list[str]:
         return numbered(n, "nystroem")

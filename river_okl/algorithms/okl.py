@@ -55,8 +55,7 @@ class OKL(PredictiveModel):
         return x if key is None else Keyed(super()._keyed(x, key), key)
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        point: dict[Hashable, float] = named(self._f.points.point(i))
-        return point
+        return named(self._f.points.point(i))
 
     @property
     @locked
@@ -81,8 +80,7 @@ class OKL(PredictiveModel):
         A weight multiplies the squared difference of two scaled values. The three metrics of the model have different
         weights. Their average is returned, by the mixture weights of the experts that use them.
         """
-        weights: dict[Hashable, float] = named(self._f.feature_weights())
-        return weights
+        return named(self._f.feature_weights())
 
     def _debugged(self, x: Any, decimals: int) -> str:
         highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
@@ -194,15 +192,13 @@ class OKLClassifier(OKL, PredictiveClassifier):
         )
 
     def _probabilities(self, x: Any) -> list[float]:
-        found: list[float] = self._f.probabilities(x)
-        return found
+        return self._f.probabilities(x)
 
     def _check_sample(self, x: Any) -> None:
         self._f.check_sample(x)
 
     def _most_probable(self, x: Any) -> int:
-        found: int = self._f.most_probable(x)
-        return found
+        return self._f.most_probable(x)
 
 
 class OKLRegressor(OKL, PredictiveRegressor):

@@ -162,8 +162,7 @@ class OLRD(KernelModel):
     def _budget_now(self) -> int:
         """B, or B_t of eq. (23) and (24)."""
         if self.c is None:
-            budget: int = self._f.budget
-            return budget
+            return self._f.budget
         return 1 + math.floor(self.c * math.sqrt(self.horizon or self._t))
 
     def _shrink_coefficients(self, radius: float) -> None:

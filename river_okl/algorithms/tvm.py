@@ -201,8 +201,7 @@ class TVMClassifier(KernelClassifier):
         return math.sqrt(0.5) if self._f.n_classes else 1.0
 
     def _beta(self) -> Arrays:
-        columns: Arrays = self._f.columns / self._unit()
-        return columns
+        return self._f.columns / self._unit()
 
     def _settle(self) -> bool:
         """Solve for f again if γ has changed, a label is new, or a step was interrupted; returns whether it did.
@@ -253,11 +252,9 @@ class TVMClassifier(KernelClassifier):
 def _distances(scores: Arrays) -> Arrays:
     """Distances from the decision boundary, given scores in columns: |f|, or half the lead of the largest."""
     if len(scores) == 1:
-        size: Arrays = abs(scores[0])
-        return size
+        return abs(scores[0])
     second, first = np.partition(scores, len(scores) - 2, axis=0)[-2:]
-    distances: Arrays = (first - second) / 2.0
-    return distances
+    return (first - second) / 2.0
 
 
 def _squared_distances(k: Arrays, row: Arrays, k_x: float) -> Arrays:

@@ -493,8 +493,7 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        found: Rows = candidates[spanning(K, scaled, most)]
-        return found
+        return candidates[spanning(K, scaled, most)]
 
     # Trees ------------------------------------------------------------------------------------------------------------
 
