@@ -387,8 +387,7 @@ class KernelModel(SupervisedModel):
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         """The predicted values of the rows of a frame: one column, or one for each class."""
-        values: Any = sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
-        return cast(NDArray[np.float64], values)
+        return sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
         points: Points = []
@@ -473,7 +472,7 @@ class KernelRegressor(KernelModel, TargetModel):
             w = check_weight(w)
         if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
             y = check_target(y)
-        f: Any = self._f
+        f = self._f
         lock = f.lock
         try:
             lock.acquire()
@@ -521,7 +520,7 @@ class KernelClassifier(KernelModel, LabelModel):
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
-        f: Any = self._f
+        f = self._f
         lock = f.lock
         try:
             lock.acquire()

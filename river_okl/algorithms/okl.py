@@ -289,9 +289,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
         super().__init__(kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        mean, deviation = self._f.predict(x)
-        return mean, deviation
+        return self._f.predict(x)
 
     def _half_width(self, x: Any, z: float) -> tuple[float, float]:
-        mean, half = self._f.interval(x, z)
-        return mean, half
+        return self._f.interval(x, z)

@@ -175,7 +175,6 @@ class TVMClassifier(KernelClassifier):
         return list(cheapest_pair(K, masses.sum(axis=1), f.births))
 
     def _solution(self, masses: Arrays, K: Arrays, start: Arrays) -> Arrays:
-        solution: Arrays
         solution, _ = solve_dual(K, self.C * masses, start)
         return solution
 
