@@ -25,7 +25,6 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 class SOGP(PredictiveModel):
     """Shared by both tasks."""
 
-    _f: Process
     _make = Process
 
     def __init__(

@@ -5,7 +5,7 @@
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    pending                     is dropped: the merged mixture has said nothing yet
+    pending                     is dropped: the merged mixture has made no predictions yet
 
 An expert's arrays merge by the words that they are declared with, the rest of it by its ``merged``, which is given the
 ``Merging``.  The result is a state for ``Mixture.restore``, which checks it.  Points are rows of one space with the
@@ -218,7 +218,7 @@ class Merging:
         merged: State = {}
         for array, axes in expert.arrays():
             if array.merge:
-                found = WORDS[array.merge](self, self.each(expert, array.name))
+                found = RULES[array.merge](self, self.each(expert, array.name))
                 found = np.clip(found, array.low, array.high) if array.power else found
                 merged[array.name] = found if axes else found.item()
         return merged
@@ -441,7 +441,7 @@ class Merging:
             found.append(Posterior(means, learned))
         return found
 
-    def dictionary(self, most: int) -> tuple[Rows, list[State], list[State]]:
+    def dictionary(self, capacity: int) -> tuple[Rows, list[State], list[State]]:
         """The points that the processes share, K⁻¹ of every kernel, and every posterior."""
         own = [each.rows[each.processes["points"]] for each in self.everyone]
         bases: list[list[Places]] = []
@@ -454,8 +454,8 @@ class Merging:
             )
         moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
         chosen = np.unique(np.concatenate(moved))
-        if len(chosen) > most:
-            chosen = self.chosen(chosen, posteriors, bases, most)
+        if len(chosen) > capacity:
+            chosen = self.chosen(chosen, posteriors, bases, capacity)
         steps = [each.seen - self.start.seen for each in self.all]
         found, inverses = [], []
         for k in range(len(self.kernels)):
@@ -470,7 +470,9 @@ class Merging:
                 found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
         return chosen, inverses, found
 
-    def chosen(self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int) -> Rows:
+    def chosen(
+        self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], capacity: int
+    ) -> Rows:
         """The held points that explain most of all means."""
         n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
         weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
@@ -481,7 +483,7 @@ class Merging:
                 posterior, basis = posteriors[k][1 + i][b], bases[k][1 + i]
                 lost = importance_of(posterior, basis)
                 np.add.at(importance, basis.at, self.shares[i] * (weights[k, b] + 1e-3) * lost)
-        candidates = heaviest(held, importance, most)
+        candidates = heaviest(held, importance, capacity)
         values = []  # of the means of all processes at the candidates
         for k in range(n):
             total: Any = 0.0
@@ -493,7 +495,7 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        return candidates[spanning(K, scaled, most)]
+        return candidates[spanning(K, scaled, capacity)]
 
     # Trees ------------------------------------------------------------------------------------------------------------
 
@@ -574,7 +576,7 @@ class Merging:
         }
 
 
-WORDS: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_core/store/table.pyx``
+RULES: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_core/store/table.pyx``
     "mean": Merging.averaged,
     "sum": lambda _, found: found.sum(axis=0),
 }
