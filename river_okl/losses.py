@@ -65,7 +65,7 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     y p = 1 (river: -y) and for the absolute loss at p = y (river: -1).
     """
     if type(loss) is optim.losses.Hinge:
-        return _hinge if loss.threshold == 1.0 else functools.partial(_hinge, threshold=loss.threshold)
+        return _hinge if loss.threshold == 1.0 else functools.partial(_hinge_below, loss.threshold)
     if type(loss) is optim.losses.Squared:
         return _squared
     if type(loss) is optim.losses.Absolute:
@@ -81,7 +81,11 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     )
 
 
-def _hinge(y: float, p: float, threshold: float = 1.0) -> float:
+def _hinge(y: float, p: float) -> float:
+    return -y if y * p < 1.0 else 0.0
+
+
+def _hinge_below(threshold: float, y: float, p: float) -> float:
     return -y if y * p < threshold else 0.0
 
 

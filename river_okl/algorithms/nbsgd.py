@@ -88,14 +88,16 @@ class BSGD(SGD):
     def _maintain(self) -> None:
         f = self._f
         if len(f) > f.budget:  # line 8
-            _evict(f, f.smallest(), self.maintenance)  # eq. (5)
+            p = f.smallest()  # eq. (5)
+            if self.maintenance == "removal":
+                f.remove(p)
+            else:
+                _pass_on(f, p, self.maintenance)
 
 
-def _evict(f: Expansion, p: int, maintenance: str, n_neighbors: int = 0) -> None:
-    """Remove p; the maintenance says what happens to its term."""
-    if maintenance == "removal":
-        f.remove(p)
-    elif maintenance == "projection":
+def _pass_on(f: Expansion, p: int, maintenance: str, n_neighbors: int = 0) -> None:
+    """Remove p, whose term goes to others."""
+    if maintenance == "projection":
         project_on_others(f, p)  # section 6.2.1
     elif maintenance == "approximate":
         project_on_nearest(f, p, n_neighbors)  # section 6.2.2
@@ -306,8 +308,10 @@ class NBSGD(SuffixAverage, SGD):
             p = f.smallest()  # eq. (5)
             if self.suffix:
                 self._retire(p)
+            elif self.maintenance == "removal":
+                f.remove(p)
             else:
-                _evict(f, p, self.maintenance, self.n_neighbors)
+                _pass_on(f, p, self.maintenance, self.n_neighbors)
 
     def _check_suffix(self) -> None:
         if self.maintenance != "removal":
