@@ -113,11 +113,6 @@ class RandomFourierFeatures(KernelFeatures):
     def _names(self, n: int) -> list[str]:
         return numbered(n // 2, "cos", "sin")
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        if self._f or self._f.n_classes:
-            raise ValueError("random features with model weights")
-
 
 class NystroemFeatures(KernelFeatures):
     """Nyström features: coordinates of a sample on samples selected from the stream, for any River model and any kernel.
