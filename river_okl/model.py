@@ -378,6 +378,11 @@ class KernelModel(SupervisedModel):
         """The functions whose sum is predicted, f first."""
         return [(self._f, self._weights()), *self._others()]
 
+    def _fail_together(self) -> None:
+        """The model is incomplete if one of the other functions is."""
+        if any(other.lock.incomplete for other, _ in self._others()):
+            self._f.lock.fail()
+
     def _decision(self, x: Any) -> Any:
         """The predicted value; with more than two classes a list with one for each (there are no other functions)."""
         value: Any = self._f.evaluate(x, self._weights())
@@ -478,6 +483,9 @@ class KernelRegressor(KernelModel, TargetModel):
             lock.acquire()
             p = f.observe(x if self._alone else _observed(self._others(), x))
             self._step(f, y, p, w)
+        except BaseException:
+            self._fail_together()
+            raise
         finally:
             lock.release()
 
@@ -541,6 +549,9 @@ class KernelClassifier(KernelModel, LabelModel):
                     value += other.value(weights)
                 self._calibration.update(target * value)
             self._step(f, target, p, w)
+        except BaseException:
+            self._fail_together()
+            raise
         finally:
             lock.release()
 

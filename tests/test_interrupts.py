@@ -168,13 +168,7 @@ def test_signals_at_random_moments(cls, options):
         signal.signal(signal.SIGALRM, old)
 
 
-FAULTY = pytest.mark.xfail(reason="where its _hints become incomplete, the model does not know so", strict=False)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[FAULTY] if name == "POMDRClassifier" else []) for name in sorted({*CLASSES} | ATOMIC)],
-)
+@pytest.mark.parametrize("name", sorted({*CLASSES} | ATOMIC))
 def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name):
     """A user's __hash__ or __eq__ raises in the middle of a step, wherever the core or an algorithm calls it."""
     cls = getattr(river_okl, name)

@@ -20,5 +20,5 @@ cdef class Lock:
     cdef bint take(self, unsigned long me) noexcept
     cdef int settle_forks(self) except -1
     cdef int check(self) except -1
-    cdef void fail(self) noexcept
+    cpdef void fail(self) noexcept
     cdef void wake(self) noexcept

@@ -187,7 +187,7 @@ cdef class Lock:
             )
         return 0
 
-    cdef void fail(self) noexcept:
+    cpdef void fail(self) noexcept:
         """A step has failed in the middle: nobody acquires the lock any more, and those that wait are told so."""
         self.owner, self.incomplete = GONE, True
         if self.waiting and not self.woken and self.forks == forks:
