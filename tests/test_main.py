@@ -77,8 +77,8 @@ def test_race_is_test_then_train_behind_a_scaler():
 def test_errors_are_a_share_of_the_samples_that_have_targets():
     samples = [({"x": float(i % 2)}, None if i % 3 == 0 else i % 2 == 0) for i in range(300)]
     (raced,) = race({"m": OLRDClassifier(budget=30, seed=3)}, samples)
-    assert raced.samples == 300 and raced.totals[-1].targets == 200
-    assert raced.error == raced.totals[-1].errors / 200 > 0.0
+    assert raced.samples == 300 and raced.total.targets == 200
+    assert raced.error == raced.total.errors / 200 > 0.0
 
 
 def test_race_of_a_regression_has_absolute_errors_and_may_skip_scaling():

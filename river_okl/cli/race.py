@@ -106,6 +106,10 @@ class Total(NamedTuple):
     def error(self) -> float:
         return self.errors / self.targets if self.targets else math.nan
 
+    def plus(self, samples: int, targets: int, errors: float, seconds: float) -> Total:
+        """With one more block."""
+        return Total(self.samples + samples, self.targets + targets, self.errors + errors, self.seconds + seconds)
+
 
 @dataclasses.dataclass
 class Result:
@@ -114,8 +118,7 @@ class Result:
     name: str
     model: Any
     curve: list[Point] = dataclasses.field(default_factory=list)
-    totals: list[Total] = dataclasses.field(default_factory=list)
-    """After each block."""
+    total: Total = dataclasses.field(default_factory=Total)
     complete: bool = True
     """False if Ctrl-C ended the run before the stream did."""
     metrics: list[Any] = dataclasses.field(default_factory=list)
@@ -132,17 +135,17 @@ class Result:
     @property
     def samples(self) -> int:
         """Number of samples predicted."""
-        return self.totals[-1].samples if self.totals else 0
+        return self.total.samples
 
     @property
     def error(self) -> float:
         """The error rate, or in regression the mean absolute error; NaN without targets."""
-        return self.totals[-1].error if self.totals else math.nan
+        return self.total.error
 
     @property
     def microseconds(self) -> float:
         """Mean time of predict_one plus learn_one, in µs per sample."""
-        return 1e6 * self.totals[-1].seconds / self.samples if self.totals else 0.0
+        return 1e6 * self.total.seconds / max(1, self.samples)
 
     @property
     def support_vectors(self) -> int | None:
@@ -164,7 +167,7 @@ class Result:
 
     def run(self, block: list[Sample], regression: bool) -> None:
         """Predict and then learn every sample of a block; those without a target are only predicted."""
-        self._before = copy.deepcopy(self.metrics)
+        self._before = len(self.curve), copy.deepcopy(self.metrics), self.total
         predict, learn = self.model.predict_one, self.model.learn_one
         of_labels = [metric for metric in self.metrics if regression or metric.requires_labels]
         of_scores = [metric for metric in self.metrics if not (regression or metric.requires_labels)]
@@ -197,12 +200,7 @@ class Result:
             if y is not None:
                 targets += 1
                 errors += abs(y - (p or 0.0)) if regression else y != p
-        before = self.totals[-1] if self.totals else Total()
-        self.totals.append(
-            Total(
-                before.samples + len(block), before.targets + targets, before.errors + errors, before.seconds + seconds
-            )
-        )
+        self.total = self.total.plus(len(block), targets, errors, seconds)
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
 
     def _update(self, metric: Any, block: list[Sample], found: list[Any]) -> None:
@@ -219,9 +217,9 @@ class Result:
 
     def truncate(self, blocks: int) -> None:
         """Truncate the results to this number of blocks, after an interruption."""
-        if len(self.totals) > blocks:  # by one at most
-            self.metrics = self._before
-        del self.totals[blocks:], self.curve[blocks:]
+        if self._before[0] == blocks:  # it has begun one more
+            _, self.metrics, self.total = self._before
+        del self.curve[blocks:]
         self.complete = False
 
 
@@ -327,14 +325,11 @@ def on_workers(
         found = trained.model
         last = found[-1] if isinstance(found, compose.Pipeline) else found
         result = Result(name, last, pipeline=found, complete=trained.complete)
-        total = Total()
         for each in trained.rounds:
-            n = total.samples + each.samples
-            errors = total.errors + each.samples * (each.metric if regression else 1.0 - each.metric)
-            total = Total(n, n, errors, total.seconds + each.seconds)
-            result.totals.append(total)
+            errors = each.samples * (each.metric if regression else 1.0 - each.metric)
+            result.total = result.total.plus(each.samples, each.samples, errors, each.seconds)
             microseconds = 1e6 * each.seconds / each.samples
-            result.curve.append(Point(n, result.error, microseconds, result.support_vectors))
+            result.curve.append(Point(result.samples, result.error, microseconds, result.support_vectors))
         results.append(result)
         if not result.complete:
             break
