@@ -167,9 +167,9 @@ def _parts(name: Hashable, value: Any, categories: bool) -> Iterable[tuple[str, 
     if isinstance(value, datetime.datetime):
         date, offset = value.date(), value.utcoffset()
         fraction = (value.hour + (value.minute + (value.second + value.microsecond * 1e-6) / 60.0) / 60.0) / 24.0
-    weekday, first = date.weekday(), datetime.date(date.year, 1, 1)
+    weekday = date.weekday()
     days = date.toordinal() - EPOCH + fraction - (offset / DAY if offset else 0.0)
-    year = (date.toordinal() - first.toordinal() + fraction) / (366 if calendar.isleap(date.year) else 365)
+    year = (date.timetuple().tm_yday - 1 + fraction) / (366 if calendar.isleap(date.year) else 365)
     yield from ((f"{name}_days", days), (f"{name}_month", date.month), (f"{name}_day", date.day))
     yield f"{name}_weekday", weekday
     angles = {"year": year, "week": (weekday + fraction) / 7.0}

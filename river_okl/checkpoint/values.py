@@ -203,8 +203,8 @@ class Reader:
     def may_allocate(self, n_bytes: int) -> None:
         """Raise an error if the total allocated so far is too much for a file of this size."""
         self.allocated += n_bytes
-        most = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
-        require(self.allocated <= most, f"it asks for {self.allocated:,} bytes of memory")
+        limit = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
+        require(self.allocated <= limit, f"it asks for {self.allocated:,} bytes of memory")
 
 
 class Part:

@@ -209,7 +209,6 @@ class Job:
                 every=max(500, min(10_000, (self.size or 10**6) // (10 * self.options.workers))),
                 inputs=self.inputs,
                 regression=self.regression,
-                progress=sys.stderr is not None and sys.stderr.isatty(),
             )
 
     def _save(self, trained: list[race.Result]) -> None:

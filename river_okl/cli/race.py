@@ -290,8 +290,7 @@ def on_workers(
     workers: int,
     every: int,
     inputs: Inputs,
-    regression: bool = False,
-    progress: bool = False,
+    regression: bool,
 ) -> list[Result]:
     """The same on several Ray workers; times are wall-clock times.
 
@@ -309,8 +308,6 @@ def on_workers(
         What prepares the samples.
     regression
         Whether the error is the mean absolute error instead of the error rate.
-    progress
-        Whether to show a progress bar.
 
     Returns
     -------
@@ -321,7 +318,7 @@ def on_workers(
 
     results = []
     for name, model in models.items():
-        trained = distributed.train(inputs.pipeline(model), samples, workers=workers, every=every, progress=progress)
+        trained = distributed.train(inputs.pipeline(model), samples, workers=workers, every=every, progress=True)
         found = trained.model
         last = found[-1] if isinstance(found, compose.Pipeline) else found
         result = Result(name, last, pipeline=found, complete=trained.complete)

@@ -175,10 +175,10 @@ def merged(shards: Shards) -> Any:
     points, places = places_of([each._f.points for each in everyone], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
-    means = model._f.kernel
-    space = Space.with_points(points, means.terms)
+    space = Space.with_points(points, model._f.kernel.terms)
+    gram = functools.partial(space.gram, model._f.kernel, None)
     prior_variance, forgetting = _prior_variance(shards.models[0]), model.forgetting
-    grams = [space.gram(means, None, at, at) for at in places]
+    grams = [gram(at, at) for at in places]
     posteriors = [_posterior(each, K) for each, K in zip(everyone, grams, strict=True)]
     bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
     shares = shards.shares
@@ -189,16 +189,15 @@ def merged(shards: Shards) -> Any:
             np.add.at(importance, basis.at, share * importance_of(posterior, basis))
         candidates = heaviest(chosen, importance, model.budget)
         values = sum(
-            share * (space.gram(means, None, candidates, basis.at) @ basis.inverse @ posterior.means.T)
+            share * (gram(candidates, basis.at) @ basis.inverse @ posterior.means.T)
             for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True)
         )
-        among = space.gram(means, None, candidates, candidates)
-        chosen = candidates[spanning(among, values, model.budget)]
+        chosen = candidates[spanning(gram(candidates, candidates), values, model.budget)]
     seen = [
-        posterior.at(basis.seen_from(chosen, space.gram(means, None, chosen, basis.at), space.same(chosen, basis.at)))
+        posterior.at(basis.seen_from(chosen, gram(chosen, basis.at), space.same(chosen, basis.at)))
         for posterior, basis in zip(posteriors, bases, strict=True)
     ]
-    K = space.gram(means, None, chosen, chosen)
+    K = gram(chosen, chosen)
     steps = [each._f.seen - shards.start._f.seen for each in shards.models]
     posterior = added(prior_variance, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
     model._f.restore(
