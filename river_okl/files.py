@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 from river_okl import datasets
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
-from river_okl.tables.cells import NUMBERS, STRINGS, Cells
+from river_okl.tables.cells import DATES, NUMBERS, STRINGS, Cells
 from river_okl.tables.columns import (
     BINARY,
     LISTED_LABELS,
@@ -449,23 +449,7 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
     schema = Schema(
         CSV, kinds, header[at], task, found, target.is_number, ignored, reading.na, reading.decimal, table.has_header
     )
-    numeric = [column for column in columns.values() if column.kind == NUMBERS]
-    strings = [name for name, kind in kinds.items() if kind == STRINGS]
-    _check_names(source, list(kinds), strings)
-    dates = len(kinds) - len(numeric) - len(strings)
-    counts = {
-        "missing values": sum(column.missing for column in numeric),
-        "numbers written as 1,234": sum(column.grouped for column in [*numeric, target] if column.is_number),
-        "rows without a target, skipped": target.missing,
-    }
-    few = f" ({', '.join(map(str, found))})" if 0 < len(found) <= LISTED_LABELS else ""
-    notes = [
-        *(() if table.has_header else ("no header",)),
-        f"target {header[at]}{few}",
-        f"numeric columns: {len(numeric)}, string columns: {len(strings)}"
-        + (f", date columns: {dates}" if dates else ""),
-        *(f"{what}: {count:,}" for what, count in counts.items() if count),
-    ]
+    _check_names(source, kinds)
     warnings = [warning for column in (*columns.values(), target) for warning in column.warnings()]
     if task == MULTICLASS and len(target.values) > MANY_LABELS:
         warnings.append(
@@ -478,10 +462,30 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
         task,
         size - target.missing,
         scaled=True,
-        note="; ".join(notes),
+        note=_note(schema, [*columns.values()], target),
         warnings=tuple(warnings),
         schema=schema,
     )
+
+
+def _note(schema: Schema, columns: list[Column], target: Target) -> str:
+    """What was inferred from the file."""
+    kinds = collections.Counter(DATES if kind.startswith(DATES) else kind for kind in schema.columns.values())
+    numeric = [column for column in columns if column.kind == NUMBERS]
+    labels = f" ({', '.join(map(str, schema.labels))})" if 0 < len(schema.labels) <= LISTED_LABELS else ""
+    dates = f", date columns: {kinds[DATES]}" if kinds[DATES] else ""
+    counts = {
+        "missing values": sum(column.missing for column in numeric),
+        "numbers written as 1,234": sum(column.grouped for column in [*numeric, target] if column.is_number),
+        "rows without a target, skipped": target.missing,
+    }
+    notes = [
+        *(() if schema.header else ("no header",)),
+        f"target {schema.target}{labels}",
+        f"numeric columns: {kinds[NUMBERS]}, string columns: {kinds[STRINGS]}{dates}",
+        *(f"{what}: {count:,}" for what, count in counts.items() if count),
+    ]
+    return "; ".join(notes)
 
 
 def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
@@ -536,10 +540,10 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
     )
 
 
-def _check_names(source: Source, names: list[str], strings: list[str]) -> None:
+def _check_names(source: Source, kinds: dict[str, str]) -> None:
     """The string x of column a becomes the feature "a=x", which must be no other column's."""
-    encoded = {f"{name}=" for name in strings}
-    for name in names:
+    encoded = {f"{name}=" for name, kind in kinds.items() if kind == STRINGS}
+    for name in kinds:
         for end in re.finditer("=", name):
             if name[: end.end()] in encoded:
                 raise UsageError(

@@ -13,7 +13,7 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,8 @@ class Reader:
                 f"{content!r:.100} cannot be read as {kind}",
             )
             if kind == "part":
-                return Part(content, self)
+                require(content.keys() == {"state"}, "a part with more than a state")
+                return Part(self.named(content["state"], "state"))
             name = content.get("class")
             require(type(name) is str, "an object without a class")
             return self.made(str(name), content, self)
@@ -207,9 +208,7 @@ class Reader:
         require(self.allocated <= limit, f"it asks for {self.allocated:,} bytes of memory")
 
 
-class Part:
+class Part(NamedTuple):
     """The state of a part, for an object that its owner has made."""
 
-    def __init__(self, content: dict[str, Any], read: Reader) -> None:
-        require(content.keys() == {"state"}, "a part with more than a state")
-        self.state = read.named(content.get("state"), "state")
+    state: dict[str, Any]
