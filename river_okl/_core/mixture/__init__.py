@@ -1,1 +1,1 @@
-"""The mixture of experts behind ``OKLClassifier`` and ``OKLRegressor``: one expert a file."""
+"""The mixture of experts behind ``OKLClassifier`` and ``OKLRegressor``: one expert per file."""

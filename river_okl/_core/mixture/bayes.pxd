@@ -6,14 +6,14 @@ cdef class Bayes(Expert):
     cdef readonly Scaler scaler
     cdef double *counts                 # [class] samples
     # of each feature's values in each class, [feature, class]:
-    cdef double *seen                   # how many count; of a string, how many samples have it
+    cdef double *seen                   # number of values, at most MEMORY; for a string, of samples with it
     cdef double *mean
     cdef double *variance
     # for prediction, once there are more than two classes
-    cdef double *log_counts             # [class] with one sample more, ...
-    cdef double *log_absent             # ... and of the share of a string that never came with the class
-    cdef double *smoothed               # [feature, class] the variance with the prior's, ...
-    cdef double *log_smoothed           # ... and its logarithm
+    cdef double *log_counts             # [class] log(counts + 1)
+    cdef double *log_absent             # [class] logarithm of the share of a string not seen with the class
+    cdef double *smoothed               # [feature, class] the variance, prior included
+    cdef double *log_smoothed           # [feature, class] its logarithm
     cdef double *fit                    # κ, and the running curvature of its log-likelihood
     # scratch: the last sample
     cdef double *score                  # [class] log p(x, c)

@@ -1,12 +1,12 @@
-"""Naive Bayes: a normal distribution of each feature in each class; it predicts when there are more than two classes.
+"""Naive Bayes: a normal distribution of each feature in each class; it predicts if there are more than two classes.
 
-A generative model of the classes needs few samples of each, however many classes there are.
+A generative model needs few samples per class, however many classes there are.
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  The factor of a string is the share of the class's samples that have it; a gap has
-none.  Correlated features are counted more than once; the inverse temperature κ compensates for it and follows the
-stream by Newton's method.
+over the scaled features that x has.  The factor of a string is the share of the class's samples with the string; a gap
+has no factor.  Correlated features are counted more than once.  The inverse temperature κ compensates for this; it
+follows the stream by Newton's method.
 """
 
 from libc.math cimport fmax, fmin, log
@@ -22,14 +22,14 @@ from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import LARGEST_COUNT
 
-cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
+cdef double MEMORY = 1000.0         # number of values after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
 cdef double MIN_TEMPERATURE = 0.01, MAX_TEMPERATURE = 2.0  # bounds of κ
 cdef double LARGEST_TERM = 50.0     # squared standard deviations: bound of one feature's term
 
 
 cdef class Bayes(Expert):
-    """Over the features that a scaler counts."""
+    """Naive Bayes over the features of a scaler."""
 
     def __init__(self, Scaler scaler):
         self.name = "bayes"
@@ -48,11 +48,11 @@ cdef class Bayes(Expert):
         self.scratch(<size_t> &self.score, (self.per_class,))
 
     cdef void take_logs(self, Py_ssize_t c) noexcept:
-        """Of what the count of a class gives to each sample."""
+        """Update the logarithms that depend on the count of a class."""
         self.log_counts[c], self.log_absent[c] = log(self.counts[c] + 1.0), log(0.5 / (self.counts[c] + 1.0))
 
     cdef void smooth(self, Py_ssize_t place, Py_ssize_t c) noexcept:
-        """The variance that a feature's distribution in a class predicts with."""
+        """Update the predictive variance of a feature in a class, and its logarithm."""
         cdef Py_ssize_t i = place * self.per_class.room + c
         self.smoothed[i] = fmax((self.seen[i] * self.variance[i] + 1.0) / (self.seen[i] + 1.0), LEAST)
         self.log_smoothed[i] = log(self.smoothed[i])
@@ -65,7 +65,7 @@ cdef class Bayes(Expert):
                 self.smooth(place, c)
 
     cdef int add_class(self) except -1:
-        """With the third class it begins to predict."""
+        """Add a class.  With the third, the expert starts to predict."""
         if self.rows == 0:
             self.derive_all()
         Expert.add_class(self)
@@ -135,7 +135,7 @@ cdef class Bayes(Expert):
         return 0
 
     def merged(self, merging):
-        """As if counted along one stream of the average length."""
+        """Return the state as if counted along one stream of the average length."""
         seen, mean, variance = [merging.each(self, name) for name in ("seen", "mean", "variance")]
         counts = np.array([share for share, _ in merging.movers])[:, None, None] * seen
         total = np.minimum(counts.sum(axis=0), seen.max(axis=0))  # as in ``Merging.mean``

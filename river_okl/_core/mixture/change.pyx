@@ -14,7 +14,7 @@ from river_okl._core.states import LARGEST_COUNT
 LARGEST = 1e20                      # of an average of losses, and of their variance
 cdef double largest_loss = 1e9
 cdef double FAST = 50.0, SLOW = 3000.0
-cdef int64_t UNKNOWN = 100          # samples, of which losses are high as little is known; twice as many: no change
+cdef int64_t UNKNOWN = 100          # initial samples with high losses; no change is detected in twice as many
 
 
 cdef class Change(Table):
@@ -25,7 +25,7 @@ cdef class Change(Table):
     deviations
         k.
     least
-        The smallest rise of f above its mean that is a change.
+        Minimum rise of f above m + k √v.
     """
 
     def __init__(self, double deviations, double least):

@@ -1,9 +1,9 @@
 """The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts.
 
-If labels come late, experts can be scored in two ways.  Scored on the predictions that they made when the sample was
-asked, those that follow the last labels are not overrated.  Scored on what they predict when the label comes, those
-that have learned a sudden change are known at once, and not a delay later.  So there are weights of both kinds, v and
-w.  The third answer is the frequencies f of the classes so far, for delays at which no expert has any skill:
+If labels come late, experts can be scored in two ways.  Scores on the predictions made when the sample was asked do not
+overrate experts that follow the last labels.  Scores on the predictions made when the label comes show at once, and not
+a delay later, which experts have learned a sudden change.  So there are weights of both kinds, v and w.  The third
+answer is the frequencies f of the classes so far, for delays at which no expert has any skill:
 
     P(c | x) = s_1 Σ v_e p_e(c | x) + s_2 Σ w_e p_e(c | x) + s_3 f_c
 
@@ -42,10 +42,10 @@ LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
 
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or scored
-cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
+cdef double CONFIDENT = 0.7         # minimum probability of a label that was predicted confidently
 cdef double MAX_WEIGHT = 10.0       # of a sample, for the experts without a bound of their own and the mixture weights
 cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
-FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
+FORESTS = (3, 1), (4, 2)            # number of trees, and of features per candidate
 # Chosen on bursts of labels, alarms, switched concepts, features and units, with labels 100, 500 and 1,000 late.
 cdef double[SHARES] FIRST_SHARES = [0.45, 0.45, 0.1]
 cdef double LEAST_SHARE = 0.001
@@ -55,15 +55,15 @@ cdef Py_ssize_t largest_budget = LARGEST_BUDGET
 
 
 cdef class ClassMixture(Mixture):
-    """Experts on the classes 0, 1, ... of which there are two at first.
+    """Experts on the classes 0, 1, ..., two at first.
 
     Parameters
     ----------
     each
-        Points for each class: ``budget`` is twice as many and grows with the third class; 0: one budget for all.  The
-        dictionary does not grow.
+        Number of points per class: ``budget`` is twice this number, and grows from the third class on.  0: one budget
+        for all classes.  The dictionary does not grow.
     without
-        Names of experts that are left out, for ``benchmarks.ablation``.
+        Names of experts to leave out, for ``benchmarks.ablation``.
     """
 
     cdef readonly Pool pool
@@ -142,7 +142,7 @@ cdef class ClassMixture(Mixture):
         return SHARES * n_classes
 
     def add_class(self):
-        """One more class.  With the third, each function of two classes becomes one for each of them."""
+        """Add a class.  With the third, each function of two classes becomes one function per class."""
         try:
             self.widen()
         except BaseException:
@@ -150,7 +150,7 @@ cdef class ClassMixture(Mixture):
             raise
 
     cdef int widen(self) except -1:
-        """One class more, everywhere."""
+        """Add a class to all experts and predictions."""
         cdef Py_ssize_t e
         cdef double largest
         cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.max_points
@@ -169,7 +169,7 @@ cdef class ClassMixture(Mixture):
         if self.n_classes > 3:
             self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
             self.number_predictions()
-        else:  # naive Bayes begins to predict, and the stack restarts
+        else:  # naive Bayes starts to predict, and the stack restarts
             largest = self.log_weight[0]
             for e in range(1, self.per_prediction.n - (self.stack in self.experts)):
                 largest = fmax(largest, self.log_weight[e])
@@ -189,7 +189,7 @@ cdef class ClassMixture(Mixture):
         return 0
 
     cdef void mix(self) noexcept:
-        """The answer."""
+        """Compute the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
         self.average(self.weight, self.mixed)
         self.answer = self.mixed
@@ -203,7 +203,7 @@ cdef class ClassMixture(Mixture):
             self.answer = self.shared
 
     cdef void average(self, const double *weights, double *out) noexcept:
-        """Σ w_e p_e, from probabilities that are not all but certain."""
+        """Write Σ w_e p_e, from clipped probabilities."""
         cdef Py_ssize_t e, o, n = self.n_classes
         cdef double p, weight, total = 0.0, low = CLIP, high = 1.0 - CLIP
         cdef const double *of_expert = self.p
@@ -221,7 +221,7 @@ cdef class ClassMixture(Mixture):
             out[o] /= total
 
     cdef void conclude(self) noexcept:
-        """The other two answers that have a share."""
+        """Compute the other two answers that have a share."""
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.average(self.then if self.then_is_known and not self.change.left else self.weight, self.of_then)
@@ -231,7 +231,7 @@ cdef class ClassMixture(Mixture):
             self.frequency[o] = (self.bayes.counts[o] + 0.5) / total
 
     cdef void learn_shares(self, const Outcome *y) noexcept:
-        """A step of EM, unless the class was not known when the sample was asked."""
+        """Take an EM step, unless the class was unknown when the sample was asked."""
         cdef Py_ssize_t i, c = <Py_ssize_t> y.target
         cdef double total = 0.0, sum_of_shares = 0.0, gain = y.counts / SHARES_MEMORY
         cdef double[SHARES] due
@@ -250,20 +250,20 @@ cdef class ClassMixture(Mixture):
             self.shares[i] /= sum_of_shares
 
     cdef void forget_then(self) noexcept:
-        """No label has come late."""
+        """Reset all that is learned from late labels."""
         self.then_is_known = False
         self.change.restart()
         memcpy(self.shares, FIRST_SHARES, sizeof(FIRST_SHARES))
 
     def probabilities(self, sample):
-        """P(class | x) of every class."""
+        """Return P(class | x) of every class."""
         cdef Py_ssize_t o
         self.evaluate(self.keyed(sample))
         self.asked = True
         return [self.answer[o] for o in range(self.n_classes)]
 
     def most_probable(self, sample):
-        """The class of the largest probability; of two that are equal the second, of more the first."""
+        """Return the most probable class; ties: with two classes the second, with more the first."""
         cdef Py_ssize_t o, best = 0
         self.evaluate(self.keyed(sample))
         self.asked = True
@@ -275,7 +275,7 @@ cdef class ClassMixture(Mixture):
         return best
 
     cdef void score(self, Outcome *y) noexcept:
-        """A longer memory, if labels are late, averages instead of exaggerating: the evidence is tempered."""
+        """Score the experts.  If labels are late, evidence is tempered: the longer memory averages, not amplifies."""
         cdef Py_ssize_t e, n = self.n_classes, c = <Py_ssize_t> y.target
         cdef double evidence
         y.counts = fmin(y.w, MAX_WEIGHT)
@@ -296,7 +296,7 @@ cdef class ClassMixture(Mixture):
 
     @property
     def expert_weights(self):
-        """(name, weight) of every prediction in the next one; if labels are late, beside those of the frequencies."""
+        """(name, weight) of every expert's prediction in the mixture; if labels are late, without the frequencies."""
         cdef Py_ssize_t e
         cdef bint late = self.then_is_known and self.pending.late and not self.change.left
         names = [name for expert in self.experts for name in expert.names()]
@@ -317,5 +317,5 @@ cdef class ClassMixture(Mixture):
 
 
 cdef double log_of(double p) noexcept:
-    """Of a probability that is not all but certain."""
+    """Return the logarithm of a clipped probability."""
     return log(fmin(fmax(p, CLIP), 1.0 - CLIP))

@@ -16,9 +16,9 @@ cdef class Combiner(Expert):
     cdef Neighbours neighbours
     cdef Ridge linear
     cdef Ridge stack
-    cdef tuple others                   # experts behind the processes that the stack asks, too, the neighbours first
-    cdef Py_ssize_t n_others            # their predictions
-    cdef double *log_weight             # [ESTIMATES] the processes', the linear one's, the stack's
+    cdef tuple others                   # further experts whose predictions the stack uses, the neighbours first
+    cdef Py_ssize_t n_others            # number of their predictions
+    cdef double *log_weight             # [ESTIMATES] of the processes, the linear regression and the stack
     cdef double *weight
     cdef double *residual               # running squared residuals
 

@@ -1,9 +1,9 @@
-"""The regression combiner: three estimates of a target, that of the Gaussian processes together, a linear regression on
-the features, and a stacked one on the predictions of all experts.
+"""The regression combiner: it weights three estimates of a target, which are the mean of the Gaussian processes, a
+linear regression on the features, and a stacked regression on the predictions of all experts.
 
 Real targets are noisy and largely linear.  Processes with one small fixed noise overfit; averaging cancels part of
-their errors.  The estimates are weighted by their squared residuals and not by likelihood: processes, whose predicted
-variance changes from sample to sample, would win by it even if their means were no better.
+their errors.  The estimates are weighted by their squared residuals and not by likelihood: by likelihood the processes
+would win even with no better means, because their predicted variance changes from sample to sample.
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
@@ -17,16 +17,16 @@ from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER
 
-LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
+LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth per sample
 STACK = 0.03, 1e-4
 LEAST_RESIDUAL = 1e-4           # of a running squared residual
 cdef double least_residual = LEAST_RESIDUAL
 cdef double DISCOUNT = 0.99     # of running residuals
-cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
+cdef double OUTLYING = 5.0      # bound of one sample's error in a running residual, in standard deviations
 
 
 cdef class Combiner(Expert):
-    """The estimates and their weights, for a target in units of its deviation."""
+    """The estimates and their weights, for a target in units of its standard deviation."""
 
     def __init__(
         self, Scaler scaler, Processes processes, Neighbours neighbours, tuple others, str name="combiner"
@@ -55,7 +55,7 @@ cdef class Combiner(Expert):
         return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """The linear estimate, and the stack's of all predictions before its own."""
+        """Write the linear estimate, and the stack's estimate from all predictions before its own."""
         inputs_of(x, LINEAR_INPUTS, self.linear.inputs)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         self.fill(p - self.first, self.linear.mean)
@@ -63,7 +63,7 @@ cdef class Combiner(Expert):
         return 0
 
     cdef void fill(self, const double *p, double linear) noexcept:
-        """Ask the stack, given the processes' means, the linear one, a constant, and the others'."""
+        """Evaluate the stack at the processes' means, the linear estimate, a constant and the other predictions."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
@@ -74,7 +74,7 @@ cdef class Combiner(Expert):
         self.stack.ask(PROCESSES + 2 + self.n_others)
 
     cdef void mix(self, double *mean, double *variance) noexcept:
-        """Turn mean and variance of the processes into those of the three estimates."""
+        """Replace the mean and variance of the processes with the mean and variance of the three estimates."""
         cdef double together
         cdef double off = mean[0] - self.linear.mean, of_stack = mean[0] - self.stack.mean
         together = mean[0] - self.weight[1] * off - self.weight[2] * of_stack
@@ -87,21 +87,21 @@ cdef class Combiner(Expert):
         mean[0] = together
 
     cdef void count(self, const double *weight, double *out) noexcept:
-        """The coefficient of each process in the mean of the three estimates, given their mixture weights."""
+        """Write the coefficient of each process in the mean of the three estimates, given its mixture weight."""
         cdef Py_ssize_t e
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept:
-        """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
-        rate 1 - DISCOUNT, or faster at first: ``least_rate``.
+        """Update the weights of the estimates, then both regressions, given a target.  The rate of running residuals is
+        1 - DISCOUNT, or ``least_rate`` if that is larger.
 
-        ``y.w`` is the weight of the sample, ``y.counts`` a bounded one for what combines estimates that learn ``w``
-        themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
-        happened to be closest.
+        ``y.w`` is the weight of the sample, and ``y.counts`` is that weight bounded.  Combinations use ``y.counts``:
+        the estimates learn ``y.w`` themselves, and counted again it would make their mean overshoot the target, or jump
+        to the estimate that happened to be closest.
 
-        The stack learns from the predictions that it is scored on, and from what it makes of them today; the linear
-        estimate has today's features.
+        The stack learns from the predictions that it is scored on, combined with its current coefficients.  The linear
+        regression learns from current features.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(least_rate, 1.0 - DISCOUNT)
@@ -122,7 +122,7 @@ cdef class Combiner(Expert):
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""
+        """Learn, in the stack, a weight's excess over 1 from predictions of experts that have learned the sample."""
         cdef Py_ssize_t i
         if y.w <= 1.0:
             return False
@@ -160,8 +160,8 @@ cdef class Combiner(Expert):
         return ["linear", "stack"]
 
     def merged(self, merging):
-        """Both regressions by their precision; the stack restarts."""
-        if self.rows == 0:  # what the merged experts would have said when samples were asked is not known
+        """Merge the linear regression by precision; the stack restarts."""
+        if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
             return self.state()
         weights = merging.mean(lambda each: each.state[self.name]["log_weights"])
         return Expert.merged(self, merging) | {
@@ -171,7 +171,7 @@ cdef class Combiner(Expert):
         }
 
     def merged_linear(self, merging):
-        """Coefficients weighted by their precision, in the inputs and units of the merged mixture."""
+        """Return coefficients weighted by their precision, in the inputs and units of the merged mixture."""
         found = []
         for share, each in merging.movers:
             ratio, shift = merging.units(each)
@@ -185,7 +185,7 @@ cdef class Combiner(Expert):
         return merging.by_precision(found)
 
     def merged_stack(self, merging):
-        """The errors of the merged processes are not those it has learned: it restarts as the mixture's mean."""
+        """Return a stack that restarts as the mixture's mean, because merged processes have other errors."""
         if len(merging.movers) == 1:
             return merging.first.state[self.name]["stack"]
         weights = np.exp(merging.log_weights())

@@ -1,9 +1,9 @@
-"""For targets in time: the last one, and regression trees on the difference to it.
+"""For time series: the last target, and regression trees on the difference to it.
 
-A target that is like the one before it is predicted by that one, and its change often depends on the features in boxes.
-Trees learn y - l, where l is the last target that was learned when the sample was asked, and predict l plus what they
-expect of the difference.
-The statistics of the differences are their own, so that an outlier, which is two of them, does not split a leaf.
+If consecutive targets are similar, the last one is a good prediction, and the change often depends on axis-aligned
+boxes of the features.  Trees learn y - l, where l is the last target learned before the prediction, and predict l plus
+the expected difference.  Differences are clipped by their own running statistics, so that an outlier, which causes two
+large differences, does not split a leaf.
 """
 
 from libc.math cimport fmax, fmin
@@ -20,7 +20,7 @@ cdef double LARGEST = 1e9       # of a target in units of the mixture
 
 
 cdef class Difference(TargetForest):
-    """Two predictions, of the last target and of the trees; parameters are those of ``Trees``."""
+    """Two predictions: the last target, and that of the trees; parameters are those of ``Trees``."""
 
     def __init__(self, int n_trees, **options):
         TargetForest.__init__(self, n_trees, **options)
@@ -58,10 +58,10 @@ cdef class Difference(TargetForest):
 
     def units_of(self, merging, each):
         ratio, (scale, offset) = merging.units(each)[0], each.state[self.name]["units"].tolist()
-        return np.array([ratio * scale, ratio * offset])  # a shift of the targets is none of their differences
+        return np.array([ratio * scale, ratio * offset])  # a shift of the targets cancels in their differences
 
     def merged(self, merging):
-        """The last target is that of the shard with the most samples; of equals the larger one."""
+        """Merge the trees; the last target is that of the shard with the most samples, of equals the larger one."""
         def last(each):
             ratio, shift = merging.units(each)
             return min(max(ratio * float(each.state[self.name]["last"]) + shift, -LARGEST), LARGEST)

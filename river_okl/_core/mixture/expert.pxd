@@ -5,25 +5,25 @@ from river_okl._core.store.table cimport Axis, Classes, Table
 
 
 cdef struct Outcome:
-    double target               # of the sample: the number of its class, or a number in units of the deviation
-    double exact                # a number as it came, in these units; ``target`` may have been clipped as an outlier
-    double w                    # its weight relative to those of the stream
-    double counts               # the same, bounded, for what has no bound of its own
-    double discount             # of the evidence so far for the mixture weights
+    double target               # of the sample: the number of its class, or a number in standard deviations
+    double exact                # this number before it was clipped as an outlier
+    double w                    # its weight relative to the weights of the stream
+    double counts               # the same, bounded, for models without a bound of their own
+    double discount             # factor of past evidence for the mixture weights
     bint confident              # whether the mixture predicted it confidently
-    int64_t seen                # samples learned, with this one
+    int64_t seen                # number of samples learned, including this one
     const double *p             # [rows, n_classes] the predictions of all experts
-    int64_t late                # samples learned since it was asked; 0: none, or its predictions are unknown
-    const double *as_asked      # these predictions, and what the mixture made of them; p if ``late`` is 0
+    int64_t late                # samples learned since its prediction; 0: none, or its predictions are unknown
+    const double *as_asked      # predictions at that time, then the mixture's numbers; p if ``late`` is 0
     const double *process_weights
 
 
 cdef class Expert(Table):
     cdef readonly str name
-    cdef readonly Py_ssize_t rows       # how many of the mixture's predictions are its own; 0: it only learns
-    cdef Py_ssize_t first               # of these
+    cdef readonly Py_ssize_t rows       # number of its predictions; 0: it only learns
+    cdef Py_ssize_t first               # index of the first one among all experts' predictions
     cdef bint wants_point               # whether it wants the sample that it has learned as a point
-    # the axes of its arrays, those that it has
+    # axes of its arrays; None: no array has this axis
     cdef Axis per_point, per_feature
     cdef Classes per_class
 
@@ -38,13 +38,13 @@ cdef class Expert(Table):
     cdef void rescale(self, double ratio, double shift) noexcept
     cdef void forget(self, list places) noexcept
     cdef void tune(self) noexcept
-    # Points come and go
+    # Adding and removing points
     cdef bint references(self, Py_ssize_t i) noexcept
     cdef bint is_full(self) noexcept
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept
     cdef int claim(self, Py_ssize_t i) except -1
     cdef void point_added(self, double target) noexcept
     cdef void point_removed(self, Py_ssize_t i) noexcept
-    # What there is
+    # Explanations
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept

@@ -5,15 +5,15 @@ from river_okl._core.mixture.ridge cimport Ridge
 
 cdef enum:
     COVERAGES = 5
-    CAUSES = 4                          # inputs of the scale: a constant, and what is known of the size of errors
+    CAUSES = 4                          # inputs of the scale: a constant, and three predictors of the size of errors
 
 
 cdef class Intervals(Expert):
     cdef Ridge scale
     cdef double size, recent            # running absolute errors, over about 100 predictions and about 5
-    cdef double change, mean_change     # the size of the last change of the target, and the running one
-    cdef double *log_factor             # [COVERAGES] of half widths in units of the scale
-    cdef int64_t seen, run              # targets since the last restart; the last ones whose errors were outliers
+    cdef double change, mean_change     # the size of the last change of the target, and its running mean
+    cdef double *log_factor             # [COVERAGES] logarithm of a half width in units of the scale
+    cdef int64_t seen, run              # targets since the last restart; number of outlying errors in a row
 
     cdef void issue(self, double deviation, double *issued) noexcept
     cdef void score(self, const Outcome *y, const double *issued, double change) noexcept

@@ -1,15 +1,15 @@
-"""Prediction intervals for a target, of a few coverages, from the intervals that were issued.
+"""Prediction intervals for a target, of several coverages, calibrated on the intervals issued so far.
 
-A half width is a scale times a factor.  The scale is the running absolute error times what a log-linear model expects
-from the mixture's own standard deviation, the latest errors and the size of the last change; it follows the likelihood
-of a Laplace distribution, log s + |e| / s, by recursive least squares.  There is a factor for each coverage c, which
-becomes larger after a target outside of the interval and smaller after one inside (Gibbs and Candès 2021):
+A half width is a scale times a factor.  The scale is the running absolute error times the output of a log-linear model
+of the mixture's standard deviation, the latest errors and the size of the last change.  The model is fitted to the
+likelihood of a Laplace distribution, log s + |e| / s, by recursive least squares.  Each coverage c has a factor, which
+grows after a target outside of the interval and shrinks after a target inside (Gibbs and Candès 2021):
 
     log q_c ← log q_c + η (1{|y - m| > q_c s} - (1 - c))
 
 so that in the long run the share c of the targets is inside, whatever the stream.  A factor stays between 1/20 and 20:
-while nothing can be missed, as of a sensor that is stuck, it would sink without limit.  After RUN outliers in a row the
-errors are of another size, and everything restarts.
+otherwise it would shrink without limit while every target is inside, for example if a sensor is stuck.  RUN outliers in
+a row show that the size of errors has changed, and everything restarts.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
@@ -18,28 +18,28 @@ from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
 from river_okl._core.states import LARGEST_COUNT
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
-# their half widths for a normal distribution
+# half widths of these coverages for the standard normal distribution
 NORMAL = (0.6744897501960817, 1.2815515655446004, 1.6448536269514722, 1.959963984540054, 2.5758293035489004)
-SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth a sample
+SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth per sample
 cdef double[COVERAGES] coverages = KNOTS
 cdef double[COVERAGES] normal = NORMAL
-cdef double RATE = 0.02         # η; AT_FIRST / √t as long as that is larger
+cdef double RATE = 0.02         # η; AT_FIRST / √t while that is larger
 cdef double AT_FIRST = 0.4
 cdef double SLOW = 0.01, FAST = 0.2
-cdef double OUTLYING = 10.0     # running errors by which one sample moves them, ...
-cdef int64_t RUN = 10           # ... and which mean another stream if so many errors in a row are larger
-cdef double MEAN = 4.0          # running errors follow at the rate MEAN / t, between FAST and SLOW
-cdef double MOST = 5.0          # scales, of an error for the model of the scale
-FARTHEST = 3.0                  # logarithm of an input, and of the scale in running errors
+cdef double OUTLYING = 10.0     # bound of one sample's error, in running errors
+cdef int64_t RUN = 10           # number of larger errors in a row that indicates a change of the stream
+cdef double MEAN = 4.0          # the rate of running errors is MEAN / t, between FAST and SLOW
+cdef double MOST = 5.0          # bound of an error for the model of the scale, in scales
+FARTHEST = 3.0                  # bound of an input, and of the logarithm of the scale in running errors
 cdef double farthest = FARTHEST
-cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones
-cdef double STEP = 1e-3         # by which, at least, a logarithm is larger than that of the next smaller coverage
+cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones, and of changes
+cdef double STEP = 1e-3         # least difference between the logarithms of adjacent coverages
 LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, log(20.0)
 cdef double least_size = LEAST_SIZE, largest_size = LARGEST_SIZE, largest_log = LARGEST_LOG
 
 
 cdef class Intervals(Expert):
-    """It predicts nothing; the mixture asks it for the half widths around its mean."""
+    """An expert without predictions: the half widths around the mixture's mean."""
 
     def __init__(self):
         self.name = "intervals"
@@ -57,7 +57,7 @@ cdef class Intervals(Expert):
         self.restart(1.0)
 
     cdef void restart(self, double size) noexcept:
-        """Nothing is known but the size of an error."""
+        """Restart with ``size`` as the size of an error."""
         cdef Py_ssize_t i
         for i in range(CAUSES):
             self.scale.restart(i)
@@ -68,7 +68,7 @@ cdef class Intervals(Expert):
         self.seen = self.run = 0
 
     cdef void issue(self, double deviation, double *issued) noexcept:
-        """Write what follows the mean, given the standard deviation that the mixture expects."""
+        """Write scale, inputs and half widths after the mean, given the mixture's standard deviation."""
         cdef double *scale = issued + 1
         cdef double *inputs = issued + 2
         cdef double *half = issued + 2 + CAUSES
@@ -89,9 +89,9 @@ cdef class Intervals(Expert):
             half[i] = scale[0] * exp(last)
 
     cdef void score(self, const Outcome *y, const double *issued, double change) noexcept:
-        """The factors, the model of the scale and running errors, given a target and its change to the last one.
+        """Update factors, the model of the scale and running errors, given a target and its change from the last one.
 
-        The errors of late targets come in runs, as none of them was known when the others were asked: the factors
+        Errors of late targets come in runs, because none was known when the others were predicted.  So the factors
         follow more slowly, and not at all if they have restarted since.
         """
         cdef Py_ssize_t i
@@ -121,7 +121,7 @@ cdef class Intervals(Expert):
         self.change_unit(ratio)
 
     def merged(self, merging):
-        """The model of the scale by its precision, like a linear regression."""
+        """Merge the model of the scale by precision, like a linear regression."""
         found = []
         for share, each in merging.movers:
             scale = each.state[self.name]["scale"]

@@ -1,8 +1,8 @@
 """Linear experts: logistic regressions, by stochastic gradient descent on the log loss over the scaled features.
 
-For two classes a model has one column of coefficients, for more one for each class.  The second model has quadratic
-features, too: an ellipsoid, or a class with a larger spread than another, is easy for it and costs a kernel many
-points.  Their rate is constant, so that they follow concepts that move.
+A model has one column of coefficients for two classes, and one column per class for more.  The second model also has
+quadratic features: it fits ellipsoids, and classes of different spread, for which a kernel needs many points.  The
+learning rate is constant, so that the models follow concept drift.
 """
 
 from libc.math cimport fmin
@@ -25,9 +25,9 @@ cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
 cdef class LinearModels(Expert):
-    """``LINEARS`` models over the features that a scaler counts.
+    """``LINEARS`` models over the features of a scaler.
 
-    All coefficients of a feature stand side by side: of every model those of all columns, at last those of the square.
+    All coefficients of a feature are contiguous: first the columns of every model, then the columns of its square.
     """
 
     cdef readonly Scaler scaler
@@ -48,7 +48,7 @@ cdef class LinearModels(Expert):
         self.scratch(<size_t> &self.score, (BLOCKS, self.per_class))
 
     cdef int square(self, const Sample *x) except -1:
-        """The second model's quadratic features: squares of the values, less their mean if the feature is centred."""
+        """Compute the quadratic features: squares of the values, minus their mean if the feature is centred."""
         cdef Py_ssize_t j
         cdef int32_t place
         if x.size > self.allocated:
@@ -85,7 +85,7 @@ cdef class LinearModels(Expert):
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """A step down the slope of the log loss, for every model."""
+        """Take a gradient step on the log loss, for every model."""
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef Py_ssize_t columns = self.per_class.n, room = self.per_class.room, linear = LINEARS * room
         cdef double rate = RATE * y.counts, value, square

@@ -4,9 +4,9 @@
     w = ½ Σ_c p_c (1 - p_c)     β_c ← β_c + h (1{c = y} - p_c) / (1 + w v)
                                 S ← S - w h hᵀ / (1 + w v)
 
-A step is one of the extended Kalman filter.  For two classes there is one column, whose curvature is w; more columns
-share the covariance.  It never forgets: the rate of each coefficient falls as evidence for it arrives, so that a string
-is learned from a few samples, and features without influence stay at 0.  Concepts that move are left to other experts.
+A step is an update of the extended Kalman filter.  For two classes there is one column, whose curvature is w; more
+columns share the covariance.  Nothing is forgotten: the learning rate of a coefficient falls with its evidence, so that
+a string is learned from a few samples, and features without influence stay at 0.  Drift is left to other experts.
 """
 
 from libc.math cimport M_PI, fmax, sqrt
@@ -28,14 +28,14 @@ from river_okl._core.store.table cimport Classes
 from river_okl._core.states import checked_numbers
 
 # Chosen on the benchmarks' streams, the first 3,000 samples also with twenty features of noise, and on the invoices.
-PRIOR, PRIOR_OF_WORD = 0.1, 10.0    # variance of a coefficient: of a number; of a string, and of the constant
+PRIOR, PRIOR_OF_WORD = 0.1, 10.0    # prior variance of the coefficient of a number; of a string or the constant
 cdef double prior = PRIOR, prior_of_word = PRIOR_OF_WORD
 cdef double LEAST_CURVATURE = 1e-3
-cdef double RESOLVED = 0.01         # w v below which S stays as it is: the step is one product with it
+cdef double RESOLVED = 0.01         # w v below which S is not updated, so that a step costs one product with S
 
 
 cdef class Logistic(Expert):
-    """Over the first features that a scaler counts."""
+    """Bayesian logistic regression over the first features of a scaler."""
 
     cdef readonly Scaler scaler
     # for two classes the coefficients are of the second
@@ -58,7 +58,7 @@ cdef class Logistic(Expert):
         self.begin(0, prior_of_word)
 
     cdef void begin(self, Py_ssize_t i, double prior) noexcept:
-        """Coefficient i begins to learn."""
+        """Start to learn coefficient i, from this prior variance."""
         self.covariance.numbers[i * self.covariance.capacity + i] = prior
         self.h[i] += prior * self.inputs[i]
         self.variance += prior * self.inputs[i] * self.inputs[i]
@@ -86,7 +86,7 @@ cdef class Logistic(Expert):
         for j in range(x.size):
             i = 1 + x.places[j]
             if i < n and self.covariance.numbers[i * self.covariance.capacity + i] == 0.0:
-                self.inputs[i] = bounded(x.scaled[j])  # it had no place when the sample was asked
+                self.inputs[i] = bounded(x.scaled[j])  # it had no place when the sample was predicted
                 self.begin(i, prior_of_word if self.scaler.features[x.places[j]].word else prior)
         for o in range(max(2, columns)):
             curvature += 0.5 * p[o] * (1.0 - p[o])
@@ -134,7 +134,7 @@ cdef class Logistic(Expert):
         self.covariance.restore(triangle, n)
 
     def merged(self, merging):
-        """By the precision of the coefficients; one without evidence has its prior."""
+        """Merge the coefficients by their precision; a coefficient without evidence has its prior."""
         n = min(1 + len(merging.names), INPUTS)
         of_feature = [PRIOR_OF_WORD if is_word(name) else PRIOR for name in merging.names]
         priors = np.array([PRIOR_OF_WORD, *of_feature])[:n]

@@ -20,11 +20,11 @@ cdef class Mixture(ScaledPoints):
     cdef readonly Neighbours neighbours
     cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions
-    cdef tuple holders                      # those that hold points, in the order in which they evict
+    cdef tuple holders                      # experts that reference points, in the order in which they evict
     cdef readonly Py_ssize_t n_classes      # 1: a target
-    cdef Py_ssize_t rows                    # predictions
+    cdef Py_ssize_t rows                    # number of predictions
     cdef Py_ssize_t n_numbers               # numbers that the mixture is scored on: predictions, mixed
-    cdef Axis per_prediction                # those that have mixture weights, the first ones
+    cdef Axis per_prediction                # the first predictions, which have mixture weights
     cdef double *log_weight                 # [prediction]
     cdef double *weight
     # the same, scored on predictions as asked, once a label has come late
@@ -32,22 +32,22 @@ cdef class Mixture(ScaledPoints):
     cdef double *log_then                   # [prediction]
     cdef double *then
     cdef Change change                      # whether predictions as asked are of another concept
-    cdef double process_weights[PROCESSES]  # weights of the processes among themselves
-    cdef double *share                      # [KERNELS] of those, since kernels moved last
-    cdef double *weights                    # [3] of the samples: their number, mean and mean square
+    cdef double process_weights[PROCESSES]  # weights of the processes, normalised to a sum of 1
+    cdef double *share                      # [KERNELS] sums of these weights since kernels last changed
+    cdef double *weights                    # [3] of the sample weights: number, mean and mean square
     cdef readonly int64_t seen
     cdef int64_t next_update
     cdef int updates
-    cdef int64_t early                      # before this many samples only bandwidths are updated, ...
-    cdef int64_t growth                     # ... then everything is, whenever the stream has grown by 1 / growth
+    cdef int64_t early                      # before this many samples only bandwidths are updated,
+    cdef int64_t growth                     # then everything, whenever the stream has grown by 1 / growth
 
     # scratch: the predictions of the last sample; never pickled
     cdef bint asked                         # whether it was predicted, and not learned since
     cdef uint64_t key                       # a hash of its key; 0: it has none
     cdef double *p                          # [n_numbers], [rows, n_classes] first
-    cdef double *as_asked                   # [n_numbers] those of an earlier day
-    cdef Py_ssize_t found, taken            # in ``pending``: of ``as_asked``, and of the one whose label this is; or -1
-    cdef bint current                       # whether it was asked in today's state of the model
+    cdef double *as_asked                   # [n_numbers] predictions of the sample from an earlier step
+    cdef Py_ssize_t found, taken            # in ``pending``: of ``as_asked``, of the sample with this label; or -1
+    cdef bint current                       # whether it was asked in the current state of the model
 
     # A sample
     cdef int ask(self, const Sample *x) except -1
@@ -73,8 +73,8 @@ cdef class Mixture(ScaledPoints):
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
     cdef int contain_experts(self) except -1
     cdef void number_predictions(self) noexcept
-    # Now and then
+    # Periodic updates
     cdef int update(self) except -1
-    # What there is
+    # Reading
     cdef bint referenced(self, Py_ssize_t i) noexcept
     cdef object explained(self, bint at_sample)

@@ -12,20 +12,20 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
-    difference.pyx     for a target: the last one, and trees on the difference to it
+    difference.pyx     for a target: the last target, and trees on the difference to it
     ridge.pyx          for a target: linear regression, which the combiner, the vote and the intervals use
-    vote.pyx           for a target: the last word, by absolute errors
+    vote.pyx           for a target: the second stage, weighted by absolute errors
     intervals.pyx      for a target: prediction intervals
-    slopes.pyx         the slopes of the predictions along the features, from which their weights are learned
+    slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
-    change.pyx         whether the stream has changed since these were made
+    change.pyx         whether the stream has changed since these predictions
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
 averaging of Raftery et al. (2010):
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-scored on the predictions of the day of the label.  If labels come late there is a second set of weights ("then"),
+scored on the model's predictions when the label comes.  If labels come late there is a second set of weights ("then"),
 scored on the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
 the label came after n others.
 
@@ -77,18 +77,18 @@ cdef class Mixture(ScaledPoints):
     budget
         Maximum number of points.
     dictionary
-        How many of them are for the Gaussian processes.
+        Number of points for the Gaussian processes.
     scale
         Whether features are scaled first.
     first_metric
         Under metrics before this one, distances are computed only to the points of the dictionary.
     pending
-        Maximum number of samples that were predicted, whose labels are awaited.
+        Maximum number of predicted samples that wait for a label.
     single
         Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
     """
 
-    # Making -----------------------------------------------------------------------------------------------------------
+    # Construction -----------------------------------------------------------------------------------------------------
 
     def __init__(
         self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, Py_ssize_t pending,
@@ -116,7 +116,7 @@ cdef class Mixture(ScaledPoints):
         return type(self), (self.terms, self.budget, dictionary, pending, self.scaler.active), self.state()
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
-        """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
+        """Make room for predictions of ``n_classes`` classes, also by experts that start with one of the classes."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
         self.p = self.doubles(self.p, 0, rows * n_classes + self.n_mixed(n_classes))
         self.release(self.as_asked)
@@ -132,7 +132,7 @@ cdef class Mixture(ScaledPoints):
         return 0
 
     cdef void number_predictions(self) noexcept:
-        """One expert's rows after the other's."""
+        """Number the predictions, expert by expert."""
         self.rows = 0
         for expert in self.experts:
             (<Expert> expert).first = self.rows
@@ -140,7 +140,7 @@ cdef class Mixture(ScaledPoints):
         self.n_numbers = self.rows * self.n_classes + self.n_mixed(self.n_classes)
 
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
-        """How many numbers the mixture makes of all predictions; they follow these."""
+        """Return the number of values that the mixture computes from all predictions and stores after them."""
         return 0
 
     cdef int reserve_points(self) except -1:
@@ -166,18 +166,18 @@ cdef class Mixture(ScaledPoints):
         return self.ask(x)
 
     cdef int ask(self, const Sample *x) except -1:
-        """All predictions, one expert after the other: a later one may use those of the earlier."""
+        """Write all predictions, expert by expert: later experts may use predictions of earlier ones."""
         for expert in self.experts:
             if (<Expert> expert).rows:
                 (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
         return 0
 
     def check_sample(self, sample):
-        """Raise if this sample is invalid; it is not a question."""
+        """Raise if this sample is invalid; it does not count as predicted."""
         self.evaluate(self.keyed(sample))
 
     def learn(self, sample, double target, double w):
-        """One sample: a class by its number, or a target."""
+        """Learn one sample, with the number of its class or its target."""
         self.evaluate(self.keyed(sample))
         self.recall()
         self.fresh = False
@@ -188,7 +188,7 @@ cdef class Mixture(ScaledPoints):
             raise
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Read, score, learn, forget."""
+        """Observe a sample, score the experts, learn it, and drop what is no longer needed."""
         cdef Outcome y
         self.observe(x)
         if w > 0.0:
@@ -218,10 +218,10 @@ cdef class Mixture(ScaledPoints):
             (<Expert> expert).forget(gone)
 
     cdef double relative(self, double w) noexcept:
-        """A sample's weight relative to those before it, E w / E w² · w, so that only their ratios matter.
+        """Return a sample's weight relative to earlier weights, E w / E w² · w, so that only ratios matter.
 
-        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w²: if a hundredth of the samples has a
-        hundred times the weight, those few count about once each and the others hardly.  Equal weights count 1.
+        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w².  If 1 % of the samples have 100
+        times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.
         """
         cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
         relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
@@ -231,29 +231,26 @@ cdef class Mixture(ScaledPoints):
         return relative
 
     cdef double standardise(self, double target) noexcept:
-        """A target in the units of the experts."""
+        """Return a target in the units of the experts."""
         return target
 
     cdef void score(self, Outcome *y) noexcept:
-        """Score the experts; set what the sample counts for, and whether it was predicted confidently.
+        """Score the experts; set the bounded weight of the sample, and whether it was predicted confidently."""
 
-        It reads nothing of the sample but ``y.as_asked``.
-        """
-
-    # Labels that come late --------------------------------------------------------------------------------------------
+    # Late labels ------------------------------------------------------------------------------------------------------
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
-        """The unit of the predictions."""
+        """Write the unit of the predictions."""
         mean[0], deviation[0] = 0.0, 1.0
 
     cdef void convert(self, double *p, double mean, double deviation) noexcept:
-        """Convert predictions from that unit to today's."""
+        """Convert predictions from this unit to the current one."""
 
     cdef void conclude(self) noexcept:
-        """Write what the mixture makes of the predictions behind them, unless it is there."""
+        """Write the mixture's own numbers after the predictions, unless they are already there."""
 
     cdef object keyed(self, sample):
-        """A sample that is asked or learned; its key, if it has one, is its identity from now on."""
+        """Return a sample that is asked or learned; its key, if it has one, becomes its identity."""
         cdef uint64_t key = 0
         if type(sample) is Keyed:
             key = hash_of_name((<Keyed> sample).key) | 1
@@ -266,8 +263,8 @@ cdef class Mixture(ScaledPoints):
         return sample
 
     cdef uint64_t identity(self) except? 0:
-        """A hash of the last sample's key, or of its content, which depends neither on the order of the features, nor
-        on what is known of them, nor on the process."""
+        """Return a hash of the last sample's key, or of its content.  The hash depends neither on the order of the
+        features, nor on what is known of them, nor on the process."""
         cdef const Sample *x = &self.samples[self.last]
         cdef uint64_t total = self.rest, bits, word
         cdef double number
@@ -306,8 +303,8 @@ cdef class Mixture(ScaledPoints):
     cdef int recall(self) except -1:
         """Find the predictions that an earlier state of the model made of the last sample, which is to be learned.
 
-        If it was asked in today's state, too, its label may belong to either prediction; then the last clear case
-        decides.
+        If the sample was also asked in the current state, its label may belong to either prediction.  Then the last
+        unambiguous case decides.
         """
         cdef Py_ssize_t found, today
         cdef uint64_t identity
@@ -334,7 +331,7 @@ cdef class Mixture(ScaledPoints):
         return 0
 
     cdef void answered(self) noexcept:
-        """The label of the last sample has come."""
+        """Record that the label of the last sample has come."""
         if self.pending.max_samples == 0:
             pass
         elif self.found >= 0 and not self.current:
@@ -350,7 +347,7 @@ cdef class Mixture(ScaledPoints):
     # Weights ----------------------------------------------------------------------------------------------------------
 
     cdef void update_weights(self) noexcept:
-        """The weights of the predictions, and of the processes among themselves."""
+        """Compute the weights of the predictions, and the normalised weights of the processes."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
         weights_of_logs(self.log_weight, self.per_prediction.n, self.weight)
@@ -362,17 +359,17 @@ cdef class Mixture(ScaledPoints):
             self.process_weights[e] = self.weight[e] / total
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
-        """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
+        """Restart the weight of prediction ``to``, whose kernel was replaced, below the weight of ``of``."""
         self.log_weight[to] = self.log_weight[of] - newcomer
         self.log_then[to] = self.log_then[of] - newcomer
 
     cdef void begin_then(self) noexcept:
-        """The first label has come late: so far both sets of weights are the same."""
+        """Start the second set of weights, as a copy of the first, when the first label comes late."""
         memcpy(self.log_then, self.log_weight, self.per_prediction.n * 8)
         self.then_is_known = True
 
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
-        """Every expert learns; the sample becomes a point if one of them wants it."""
+        """Update every expert; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint wanted = False
         self.slopes.learn(x, y)
@@ -398,7 +395,7 @@ cdef class Mixture(ScaledPoints):
         return 0
 
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1:
-        """Point i is dropped unless an expert holds it."""
+        """Drop point i unless an expert references it."""
         if self.referenced(i):
             return 0
         self.points.drop(i)
@@ -407,10 +404,10 @@ cdef class Mixture(ScaledPoints):
             (<Expert> expert).point_removed(i)
         return 0
 
-    # Now and then -----------------------------------------------------------------------------------------------------
+    # Periodic updates -------------------------------------------------------------------------------------------------
 
     cdef int update(self) except -1:
-        """Bandwidths follow the stream, feature weights the slopes, kernels the mixture weights."""
+        """Update bandwidths from the stream, feature weights from slopes, and kernels from mixture weights."""
         cdef Py_ssize_t i, to, of
         self.processes.fill_grams(self.processes.before)
         if self.seen < self.early:
@@ -432,7 +429,7 @@ cdef class Mixture(ScaledPoints):
         self.processes.free_grams()
         return 0
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # Reading ----------------------------------------------------------------------------------------------------------
 
     cdef bint referenced(self, Py_ssize_t i) noexcept:
         """Whether an expert needs point i."""
@@ -459,7 +456,7 @@ cdef class Mixture(ScaledPoints):
         return self.processes.task
 
     def feature_weights(self):
-        """Feature name -> weight in the distances, averaged over the experts that measure them; the mean is 1."""
+        """Return a dict of feature weights in the distances, averaged over the experts that use them; the mean is 1."""
         cdef double[METRICS] mixed
         cdef Py_ssize_t m
         for m in range(METRICS):
@@ -470,7 +467,7 @@ cdef class Mixture(ScaledPoints):
         return self.distances.feature_weights([mixed[m] for m in range(METRICS)])
 
     def highest_weighted(self):
-        """Mean ‖x-x'‖² over the scale, and mean ‖x‖², of the kernel with the highest weight."""
+        """Return the mean ‖x-x'‖² over the scale, and the mean ‖x‖², of the highest-weighted kernel."""
         cdef Py_ssize_t i, b
         cdef CompiledKernel kernel
         weights = [sum([self.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
@@ -478,11 +475,11 @@ cdef class Mixture(ScaledPoints):
         return kernel.mean_distance, kernel.mean_square
 
     def coefficients(self):
-        """Of every point in the mixture's mean, kernels and scales aside: an array (points, columns)."""
+        """Return the coefficients of points in the mixture's mean, kernels and scales aside: (points, columns)."""
         return self.explained(False)
 
     def contributions(self, sample):
-        """What each point adds to the mixture's mean at a sample: an array (points, columns).
+        """Return what each point adds to the mixture's mean at a sample: an array (points, columns).
 
         Experts without coefficients of points contribute nothing.
         """
@@ -499,10 +496,10 @@ cdef class Mixture(ScaledPoints):
 
     @property
     def norm2(self):
-        """‖E f‖² of the processes, over all columns, averaged by their weights."""
+        """‖E f‖² of the processes, over all columns, averaged by process weights."""
         return self.processes.norm2(self.weight)
 
-    # What must hold, and what is saved --------------------------------------------------------------------------------
+    # Invariants and state ---------------------------------------------------------------------------------------------
 
     def _check(self):
         """Assert the invariants, by brute force."""
@@ -524,12 +521,12 @@ cdef class Mixture(ScaledPoints):
         assert self.pending.length == self.n_numbers
 
     def state(self):
-        """What ``restore`` takes, by name."""
+        """Return the state by name, for ``restore``."""
         self.leave()
         return ScaledPoints.state(self) | Table.state(self) | {"pending": self.pending.state()}
 
     def restore(self, dict state):
-        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         cdef Py_ssize_t i
         ScaledPoints.restore(self, state)
         Table.restore(self, state)
@@ -544,7 +541,7 @@ cdef class Mixture(ScaledPoints):
         return 0
 
     def permuted(self, list order):
-        """A mixture like this one, without pending predictions, in which class c is what class order[c] was."""
+        """Return a copy, without pending predictions, in which class c is the former class order[c]."""
         make, options, state = self.__reduce__()
         made = make(*options)
         made.restore(Table.permuted(self, state, order) | {"pending": without_predictions(state["pending"])})

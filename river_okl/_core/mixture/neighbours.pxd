@@ -14,14 +14,14 @@ cdef class Neighbours(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
     cdef readonly Py_ssize_t n_classes      # 1: a target
-    cdef readonly Py_ssize_t max_points     # of the latest samples, which are points
-    cdef Ring latest                        # their positions
+    cdef readonly Py_ssize_t max_points     # number of the latest samples that are kept as points
+    cdef Ring latest                        # positions of the latest samples
     cdef int32_t *place                     # [point] in the ring, or -1
-    cdef double *target                     # [point] the number of its class, or a standardised one
-    cdef double *chance                     # [NEAREST + 1] that a class with so many of the nearest is the right one
-    cdef double *count                      # [NEAREST + 1] of the classes that this is known from
+    cdef double *target                     # [point] the number of its class, or a standardised target
+    cdef double *chance                     # [NEAREST + 1] probability that a class with v votes is correct
+    cdef double *count                      # [NEAREST + 1] number of classes from which it was estimated
     # scratch: the last sample
-    cdef double *lows                       # the least squared distances of every SEGMENT of points
+    cdef double *lows                       # the smallest squared distances in every SEGMENT of points
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found
 

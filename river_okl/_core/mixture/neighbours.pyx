@@ -1,17 +1,17 @@
-"""The nearest points to a sample: what their targets say of its own, and which features separate them.
+"""The nearest points to a sample: they predict its target, and show which features are relevant.
 
-The nearest ``NEAREST`` of all points, under the metric with p = 1, vote for the class of the sample; how reliable so
-many votes are is estimated along the stream.  In a regression the mean of their targets is an input of the stack
-(combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
+The ``NEAREST`` nearest points, under the metric with p = 1, vote for the class of the sample.  The probability that a
+class with v votes is correct is estimated along the stream.  In regression the mean of their targets is an input of the
+stack (combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
 without them all points would be samples that are hard to predict.
 
-They also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): for
-samples that the mixture did not predict confidently,
+Neighbours also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for
+regression).  For samples that the mixture did not predict confidently,
 
     s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
 
-is 0 in the mean if feature j adds nothing to what the neighbourhood says of y.  The slopes of a model cannot show it: a
-feature whose weight has vanished has none.
+is 0 on average if feature j adds no information about y to the neighbourhood.  A model's slopes cannot show this: if
+the weight of a feature has vanished, its slope has vanished, too.
 """
 
 from libc.math cimport fabs, fmax, fmin
@@ -29,14 +29,14 @@ from river_okl._core.states import check_positions
 
 cdef double MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
-cdef double PRIOR = 4.0             # samples that a chance starts with
+cdef double PRIOR = 4.0             # initial count of a chance
 
 METRIC = 2
 cdef int metric = METRIC
 
 
 cdef class Neighbours(Expert):
-    """Among the latest samples, and points that other experts hold."""
+    """Nearest neighbours among the latest samples and the points of other experts."""
 
     def __init__(self, Distances distances, Py_ssize_t max_points, Py_ssize_t n_classes):
         cdef Py_ssize_t v
@@ -57,7 +57,7 @@ cdef class Neighbours(Expert):
         self.latest.reserve(max_points)
 
     cdef int widen(self, Py_ssize_t more) except -1:
-        """Keep n more of the latest samples; those that there are stay, in their order."""
+        """Give the ring ``more`` additional places; its samples stay, in their order."""
         cdef Py_ssize_t i
         self.max_points = self.latest.limit = self.max_points + more
         self.latest.reserve(self.max_points)
@@ -66,7 +66,7 @@ cdef class Neighbours(Expert):
         return 0
 
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept:
-        """The position of the i-th of the latest samples."""
+        """Return the position of the i-th of the latest samples."""
         return (<int32_t *> self.latest.at(i))[0]
 
     cpdef int reserve(self) except -1:
@@ -81,7 +81,7 @@ cdef class Neighbours(Expert):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef void search(self) noexcept:
-        """The nearest points to the sample that was measured last; of equals the first."""
+        """Find the nearest points to the sample that was measured last; of equals the first."""
         self.found = min(self.points.n, NEAREST)
         loops.nearest(
             self.distances.square[metric], self.distances.dots[metric], self.points.n, self.lows,
@@ -89,7 +89,7 @@ cdef class Neighbours(Expert):
         )
 
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
-        """How many of the nearest are of class o."""
+        """Return the number of nearest points of class o."""
         cdef Py_ssize_t i, total = 0
         for i in range(self.found):
             total += self.target[self.nearest[i]] == o
@@ -114,7 +114,7 @@ cdef class Neighbours(Expert):
         return 0
 
     cdef double mean(self) noexcept:
-        """Of the targets of the nearest, in units of the target's deviation."""
+        """Return the mean target of the nearest points, in units of its standard deviation."""
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.found):
@@ -122,7 +122,7 @@ cdef class Neighbours(Expert):
         return total
 
     cdef double mean_with(self, double target) noexcept:
-        """``mean`` once the sample of the last search, with this target, is the nearest point to itself."""
+        """Return ``mean`` as if the sample of the last search, with this target, were the nearest point to itself."""
         cdef Py_ssize_t i, others = min(self.found, NEAREST - 1)
         cdef double total = target
         for i in range(others):
@@ -130,8 +130,7 @@ cdef class Neighbours(Expert):
         return total / (others + 1)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
-        prediction."""
+        """Update the chances of vote counts, and feature relevance if the mixture did not predict confidently."""
         cdef Py_ssize_t o, v
         if self.found == NEAREST and not y.confident:
             self.learn_relevance(x, y.target)
@@ -144,7 +143,7 @@ cdef class Neighbours(Expert):
         return self.max_points > 0
 
     cdef void learn_relevance(self, const Sample *x, double target) noexcept:
-        """The evidence s of every feature of the sample of the last search."""
+        """Add the evidence s of every feature of the sample of the last search."""
         cdef Py_ssize_t i, j, k
         cdef double mean = 0.0, square = 0.0, s
         cdef double difference[NEAREST]
@@ -184,7 +183,7 @@ cdef class Neighbours(Expert):
         for i in range(self.points.n):
             self.target[i] = ratio * self.target[i] + shift
 
-    # Points come and go -----------------------------------------------------------------------------------------------
+    # Adding and removing points ---------------------------------------------------------------------------------------
 
     cdef bint references(self, Py_ssize_t i) noexcept:
         return self.place[i] >= 0
@@ -193,7 +192,7 @@ cdef class Neighbours(Expert):
         return self.latest.n >= self.max_points
 
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
-        """The first of the latest samples."""
+        """Evict the oldest of the latest samples."""
         cdef Py_ssize_t i = self.latest_at(0)
         self.place[i] = -1
         self.latest.drop(1)
@@ -213,7 +212,7 @@ cdef class Neighbours(Expert):
         if self.place[i] >= 0:
             (<int32_t *> self.latest.records)[self.place[i]] = <int32_t> i
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # Explanations and state -------------------------------------------------------------------------------------------
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         metrics[metric] += weight[0]
@@ -223,7 +222,7 @@ cdef class Neighbours(Expert):
 
     @property
     def positions(self):
-        """Of the latest samples, as they came."""
+        """Positions of the latest samples, in order of arrival."""
         cdef Py_ssize_t i
         return [self.latest_at(i) for i in range(self.latest.n)]
 
@@ -250,7 +249,7 @@ cdef class Neighbours(Expert):
         return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}
 
     def merged(self, merging):
-        """The latest samples of all, in order of arrival; each point keeps its target, in the merged units."""
+        """Merge the latest samples, in order of arrival; each point keeps its target, in the merged units."""
         ages = {}
         for _, each in merging.movers:
             own = each.rows[each.state[self.name]["latest"]][::-1].tolist()

@@ -6,7 +6,7 @@ from river_okl._core.store.ring cimport Ring
 cdef struct Asked:
     # The head of a record: the predictions, ``length`` floats, follow its last member.
     uint64_t identity           # of the sample's content, or its key
-    int64_t seen                # samples learned when it was asked
+    int64_t seen                # number of samples learned when it was predicted
     double mean, deviation      # the unit of the predictions
     bint taken                  # whether its label has come
 
@@ -17,10 +17,10 @@ cdef class Keyed:
 
 
 cdef class Pending(Ring):
-    cdef readonly Py_ssize_t max_samples  # samples
-    cdef readonly Py_ssize_t length     # numbers of each
-    cdef readonly Py_ssize_t waiting    # samples whose label has not come
-    cdef bint late                      # whether labels come late, as far as the last clear case shows
+    cdef readonly Py_ssize_t max_samples  # maximum number of samples
+    cdef readonly Py_ssize_t length     # numbers per sample
+    cdef readonly Py_ssize_t waiting    # number of samples whose label has not come
+    cdef bint late                      # whether the last unambiguous label came late
 
     cdef inline Asked *asked(self, Py_ssize_t i) noexcept nogil:
         return <Asked *> self.at(i)

@@ -10,7 +10,7 @@ As long as each label follows its prediction, nothing is stored or allocated.
     ring          the predictions in the order in which they were made, at most ``max_samples``; the oldest is dropped
                   first.  Of long vectors (many classes) there are fewer: ``max_samples`` of BYTES each
     equal ones    the sample asked first is scored first; asked twice without a step in between, they are one
-    taken         predictions stay after their label until those of a later step are taken, or no sample waits: equal
+    taken         predictions stay after their label until a later step's are taken, or no sample waits: equal
                   samples of a mini-batch are one, and may need them again
     expired       a label that has not come after ``max_samples`` others is no longer expected
 """
@@ -23,19 +23,19 @@ import numpy as np
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
-cdef Py_ssize_t BYTES = 4096            # of a sample's predictions, on average, if there are as many as allowed
+cdef Py_ssize_t BYTES = 4096            # maximum average size of a sample's predictions
 cdef double LARGEST_NUMBER = 1e30       # its square fits in single precision, too
 
 LARGEST_PENDING = 1_000_000
 
 
 def without_predictions(state):
-    """A state of ``Pending`` without the predictions, for mixtures that did not make them."""
+    """Return a state of ``Pending`` without the predictions, for mixtures that did not make them."""
     return {name: True if name == "late" else part[:0] for name, part in state.items()}
 
 
 cdef class Keyed:
-    """A sample under a key of the user's: its label is recognised by that instead of the content."""
+    """A sample with a key from the user, by which its label is matched instead of by its content."""
 
     def __init__(self, sample, key):
         self.sample, self.key = sample, key
@@ -52,13 +52,13 @@ cdef class Pending(Ring):
         return self.n
 
     cdef void begin(self, Py_ssize_t length) noexcept:
-        """Drop all, and their room.  From now on predictions have this length."""
+        """Drop all predictions, free their memory, and set the length of the next ones."""
         self.clear()
         self.waiting, self.length = 0, length
         self.item = max(sizeof(Asked), (4 * sizeof(double) + sizeof(bint) + length * sizeof(float) + 7) // 8 * 8)
         self.limit = min(self.max_samples, max(self.max_samples * BYTES // (4 * max(length, 1)), 1))
 
-    # Predictions come and go ------------------------------------------------------------------------------------------
+    # Adding and removing predictions ----------------------------------------------------------------------------------
 
     cdef int add(
         self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation
@@ -74,7 +74,7 @@ cdef class Pending(Ring):
         return 0
 
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
-        """The sample with this identity that was asked after ``seen`` samples, if none was learned since; or -1."""
+        """Return the sample with this identity, asked after ``seen`` samples, if none was learned since; or -1."""
         cdef Py_ssize_t i = self.n - 1
         while i >= 0 and self.asked(i).seen == seen:
             if self.asked(i).identity == identity:
@@ -83,7 +83,7 @@ cdef class Pending(Ring):
         return -1
 
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept:
-        """The first sample with this identity and no label, asked before ``before`` samples were learned; or -1."""
+        """Return the first unlabelled sample with this identity, asked before ``before`` were learned; or -1."""
         cdef Py_ssize_t i
         cdef const Asked *asked
         for i in range(self.n):
@@ -95,7 +95,7 @@ cdef class Pending(Ring):
         return -1
 
     cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept:
-        """The last sample with this identity whose label has come; or -1."""
+        """Return the last labelled sample with this identity; or -1."""
         cdef Py_ssize_t i
         for i in range(self.n - 1, -1, -1):
             if self.asked(i).identity == identity and self.asked(i).taken:
@@ -116,7 +116,7 @@ cdef class Pending(Ring):
         Ring.drop(self, count)
 
     cdef void take(self, Py_ssize_t i) noexcept:
-        """The label of sample i has come.  Samples of older steps whose labels have come are dropped."""
+        """Mark sample i as labelled, and drop labelled samples of earlier steps."""
         cdef int64_t seen = self.asked(i).seen
         self.waiting -= not self.asked(i).taken
         self.asked(i).taken = True
@@ -130,10 +130,10 @@ cdef class Pending(Ring):
         if self.n == 0:
             self.clear()
 
-    # Classes come -----------------------------------------------------------------------------------------------------
+    # New classes ------------------------------------------------------------------------------------------------------
 
     cdef Pending widened(self, Py_ssize_t rows, Py_ssize_t columns):
-        """A copy with a further column, of zeros, in the first ``rows`` rows of ``columns`` numbers of each vector."""
+        """Return a copy with a column of zeros added to the first ``rows`` rows (of ``columns`` numbers) of vectors."""
         cdef Py_ssize_t i, r
         cdef const float *before
         cdef float *after
@@ -151,7 +151,7 @@ cdef class Pending(Ring):
             )
         return wider
 
-    # What is saved ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     def _check(self):
         """Assert the invariants."""
@@ -164,7 +164,7 @@ cdef class Pending(Ring):
         assert len({*waiting}) == len(waiting), "no step has the same sample twice"
 
     def state(self):
-        """The state by name, for ``restore``."""
+        """Return the state by name, for ``restore``."""
         cdef Py_ssize_t i, j, n = self.n, length = self.length
         predictions = np.empty((n, length), dtype=np.float32)
         units = np.empty((n, 2))

@@ -10,15 +10,15 @@ from river_okl._core.store.points cimport Points
 cdef class Pool(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
-    cdef readonly Py_ssize_t max_points       # points in the pool
+    cdef readonly Py_ssize_t max_points       # maximum number of points in the pool
     cdef readonly Py_ssize_t n
     cdef CompiledKernel kernel
     cdef readonly Calibration calibration
-    cdef double *absent                 # [point] 0 if it is in the pool, infinite if it is not
-    cdef double *coef                   # [column, point]; 0 if it is not; NULL if there are many columns: then
-    cdef double *square                 # [point] Σ coef² over them, ...
-    cdef Py_ssize_t *start              # [point] ... and a list of those that are not 0: it begins here, ...
-    cdef Py_ssize_t *count              # [point] ... and has so many
+    cdef double *absent                 # [point] 0 for points of the pool, infinity for others
+    cdef double *coef                   # [column, point] 0 for points outside the pool; NULL with many columns: then
+    cdef double *square                 # [point] Σ coef² over the columns,
+    cdef Py_ssize_t *start              # [point] start of the list of its non-zero coefficients, and
+    cdef Py_ssize_t *count              # [point] length of this list
     # all lists, one after another, with gaps: columns and coefficients
     cdef int32_t *which                 # [room]
     cdef double *amount                 # [room]
@@ -27,7 +27,7 @@ cdef class Pool(Expert):
     cdef double *row                    # [point] κ(z, x)
     cdef double *loss                   # [point]
     cdef double own                     # κ(x, x)
-    cdef double *score                  # [column]; once it is learned, the coefficients that x would have
+    cdef double *score                  # [column] after ``learn`` the coefficients that x would have
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1
     cdef int list_score(self, Py_ssize_t i) except -1

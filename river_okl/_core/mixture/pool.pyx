@@ -1,9 +1,9 @@
 """A first-order expert over a pool of many points: many small clusters need points rather than covariances.
 
-It is passive-aggressive (PA-I) under the metric with p = ½ (distances.pyx); its probabilities come from a calibration
-of its margins.  For two classes it has one column of coefficients, for more one for each class, and a step moves the
-class of the sample and its strongest rival.  A sample that it learns from joins the pool; if the pool is full, the
-point with the lowest removal cost is evicted, as in BPA.
+The expert is passive-aggressive (PA-I) under the metric with p = ½ (distances.pyx).  Its probabilities are calibrated
+margins.  It has one column of coefficients for two classes, and one column per class for more; a step then moves the
+class of the sample and its strongest rival.  A sample that causes a step is added to the pool.  If the pool is full,
+the point with the lowest removal cost is evicted, as in BPA.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
@@ -23,14 +23,14 @@ cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost 
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 cdef double LEAST = 1e-30           # of an earlier probability, in single precision
 
-SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
+SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, did not help
 cdef int metric = METRIC
-STEPS = 12                          # of conjugate gradients: 1 to 2 % of the lightest points' contribution remains
+STEPS = 12                          # of conjugate gradients: 1 to 2 % of the evicted points' contribution is lost
 cdef Py_ssize_t MANY = 64           # with more columns, each point lists its non-zero coefficients, which are few
 
 
 cdef class Pool(Expert):
-    """A learner over points that other experts may hold, too."""
+    """A kernel learner over points that other experts may reference, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points):
         self.name, self.rows = "pool", 1
@@ -48,11 +48,11 @@ cdef class Pool(Expert):
 
     @property
     def columns(self):
-        """Of coefficients: 1, or the classes if there are more than two."""
+        """Number of columns of coefficients: 1, or the number of classes if there are more than two."""
         return self.per_class.n
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1:
-        """Room for ``more`` listed coefficients; the lists are compacted if they must grow."""
+        """Make room for ``more`` listed coefficients; the lists are compacted if they must grow."""
         cdef Py_ssize_t i, room, used = 0
         cdef int32_t *which
         cdef double *amount
@@ -76,7 +76,7 @@ cdef class Pool(Expert):
         return 0
 
     cdef int add_class(self) except -1:
-        """The function of two classes becomes one for each of them, of the same norm together."""
+        """Add a class; the function of two classes becomes one function per class, with the same total norm."""
         cdef Py_ssize_t i
         Expert.add_class(self)
         if self.per_class.n <= MANY or self.coef == NULL:
@@ -91,7 +91,7 @@ cdef class Pool(Expert):
         return 0
 
     cdef void gather(self, Py_ssize_t i, double *out) noexcept:
-        """The coefficients of a point."""
+        """Write the coefficients of a point."""
         cdef Py_ssize_t o, k
         if self.coef != NULL:
             for o in range(self.per_class.n):
@@ -121,7 +121,7 @@ cdef class Pool(Expert):
         return 0
 
     cdef void add_listed(self) noexcept:
-        """The scores from the coefficients that are not 0: one in a hundred, if there are a thousand classes."""
+        """Compute the scores from the non-zero coefficients: one in a hundred, if there are a thousand classes."""
         cdef Py_ssize_t i, k
         memset(self.score, 0, self.per_class.n * 8)
         for i in range(self.points.n):
@@ -129,7 +129,7 @@ cdef class Pool(Expert):
                 self.score[self.which[k]] += self.row[i] * self.amount[k]
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
+        """Compute a PA-I step: set ``score`` to the sample's coefficients; return whether it becomes a point."""
         cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target, columns = self.per_class.n
         cdef double *score = self.score
         cdef double margin, tau, sign = 2.0 * c - 1.0
@@ -152,7 +152,7 @@ cdef class Pool(Expert):
             score[c], score[rival] = sqrt(0.5) * tau, -sqrt(0.5) * tau
         return True
 
-    # Points come and go -----------------------------------------------------------------------------------------------
+    # Adding and removing points ---------------------------------------------------------------------------------------
 
     cdef bint references(self, Py_ssize_t i) noexcept:
         return self.absent[i] == 0.0
@@ -161,7 +161,7 @@ cdef class Pool(Expert):
         return self.n >= self.max_points
 
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
-        """The sample takes over the part of the evicted point along κ(x, ·)."""
+        """Evict the point with the lowest removal cost, and move its component along κ(x, ·) to the sample."""
         cdef Py_ssize_t i, o, best, n = self.points.padded(), room = self.per_point.room
         memcpy(self.loss, self.absent, n * 8)
         if self.coef == NULL:
@@ -182,8 +182,8 @@ cdef class Pool(Expert):
         return best
 
     cdef void take_over(self, Py_ssize_t i) noexcept:
-        """The sample takes over the non-zero coefficients of point i.  Negligible ones are dropped; otherwise every
-        point would eventually have a coefficient for every class."""
+        """Move the listed coefficients of point i to the sample.  Negligible ones are dropped; otherwise every point
+        would eventually have a coefficient for every class."""
         cdef Py_ssize_t k
         cdef double part
         for k in range(self.start[i], self.start[i] + self.count[i]):
@@ -204,7 +204,7 @@ cdef class Pool(Expert):
         return 0
 
     cdef int list_score(self, Py_ssize_t i) except -1:
-        """The non-zero numbers of ``score`` become the list of point i."""
+        """Store the non-zero numbers of ``score`` as the list of point i."""
         cdef Py_ssize_t o
         self.reserve_lists(self.per_class.n)
         self.square[i], self.start[i] = 0.0, self.used
@@ -220,7 +220,7 @@ cdef class Pool(Expert):
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # Explanations and state -------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
         cdef Py_ssize_t o, r, columns = self.per_class.n
@@ -237,7 +237,7 @@ cdef class Pool(Expert):
 
     @property
     def positions(self):
-        """Of its points."""
+        """Positions of the pool's points."""
         cdef Py_ssize_t i
         return [i for i in range(self.points.n) if self.references(i)]
 
@@ -255,7 +255,7 @@ cdef class Pool(Expert):
             assert self.references(i) or not any(self.of_point(i))
 
     def of_point(self, Py_ssize_t i):
-        """The coefficients of a point."""
+        """Return the coefficients of a point."""
         found = np.empty(self.per_class.n)
         cdef double[::1] out = found
         self.gather(i, &out[0])
@@ -291,7 +291,7 @@ cdef class Pool(Expert):
         return state | {"coef": coef[order] if len(coef) > 1 else -coef if order == [1, 0] else coef}
 
     def merged(self, merging):
-        """A sum of expansions, Σ w_i f_i: the heaviest points are kept."""
+        """Merge as a sum of expansions, Σ w_i f_i, which keeps the points with the largest coefficients."""
         total = np.zeros((len(merging.space), self.per_class.n))
         held = np.zeros(len(merging.space), dtype=np.bool_)
         for share, each in merging.movers:
@@ -304,7 +304,7 @@ cdef class Pool(Expert):
             order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
             staying, leaving = np.sort(staying[order[:self.max_points]]), np.sort(staying[order[self.max_points:]])
             kernel, weights = merging.kernel(SCALE, METRIC, means), merging.weights[:, METRIC]
-            # the points that stay take over the function of those that leave
+            # project the function of the evicted points onto the points that stay
             K = merging.space.gram(kernel, weights, staying, staying)
             total[staying] += solved(K, merging.space.sums(kernel, weights, staying, leaving, total[leaving]))
         position = merging.positions(staying.tolist(), equal=True)
@@ -319,7 +319,7 @@ cdef class Pool(Expert):
 
 
 def solved(K, b):
-    """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
+    """Return K⁻¹ b after ``STEPS`` steps of conjugate gradients, for all columns of b at once."""
     x, r = np.zeros_like(b), b.copy()
     p, square = r.copy(), (r * r).sum(axis=0)
     for _ in range(STEPS):

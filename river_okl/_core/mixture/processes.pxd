@@ -16,22 +16,22 @@ cdef class Processes(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
     cdef readonly str task              # "regression", "binary", "multiclass"
-    cdef readonly double jitter         # of every K, a multiple of κ(z, z)
-    cdef double novel                   # the smallest ALD residual of a point, likewise
-    cdef readonly double least_kept     # share of the evidence when a kernel changes
-    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes if there are more than two
+    cdef readonly double jitter         # of every K, as a multiple of κ(z, z)
+    cdef double novel                   # minimum ALD residual of a new point, as a multiple of κ(x, x)
+    cdef readonly double least_kept     # minimum share of the evidence that is kept when a kernel changes
+    cdef readonly Py_ssize_t columns    # of targets: 1, or the number of classes if there are more than two
     cdef list kernels                   # [KERNELS]
     cdef list bases                     # [KERNELS]
-    cdef list posteriors                # [PROCESSES], those of a kernel side by side
+    cdef list posteriors                # [PROCESSES], grouped by kernel
     cdef double *scale                  # [KERNELS] m
     cdef int32_t *metric                # [KERNELS]
     cdef double *inverse_temperature    # [PROCESSES] κ of softmax(κ m) if there are more than two classes
     cdef double *curvature              # [PROCESSES]
-    cdef double *residual               # [PROCESSES] running squared residual over its predicted variance
+    cdef double *residual               # [PROCESSES] running ratio of squared residual to predicted variance
 
-    cdef readonly Py_ssize_t max_points  # points in the dictionary
+    cdef readonly Py_ssize_t max_points  # maximum number of points in the dictionary
     cdef readonly Py_ssize_t n
-    cdef int32_t *position              # [max_points + 1] of its points; -1: a sample that is not stored yet
+    cdef int32_t *position              # [max_points + 1] of the dictionary's points; -1: a sample not stored yet
     cdef int32_t *member                # [point] its number in the dictionary, or -1
 
     # scratch: the last sample
@@ -55,7 +55,7 @@ cdef class Processes(Expert):
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept
-    # Points come and go
+    # Adding and removing points
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
     # Kernels
@@ -65,5 +65,5 @@ cdef class Processes(Expert):
     cdef int fill_grams(self, double **grams) except -1
     cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept
     cdef int exchange(self) except -1
-    # What there is
+    # Explanations
     cdef double norm2(self, const double *weight) noexcept

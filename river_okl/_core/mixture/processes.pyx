@@ -1,14 +1,14 @@
 """The bank of Gaussian processes: a few kernels x a few posteriors, all over ONE dictionary of few points.
 
-A kernel uses one of three metrics (distances.pyx), at a scale m: m times the γ that a single kernel would take from the
-stream.  Under each kernel there are posteriors (gaussian/posterior.pyx) of different prior variance and forgetting: two
-classes by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
+A kernel uses one of three metrics (distances.pyx), at a scale m: m times the data-driven γ of a single kernel.  Each
+kernel has posteriors (gaussian/posterior.pyx) of different prior variance and forgetting.  The likelihood is a probit
+for two classes, and Gaussian for numeric targets and for the 0/1 targets of many classes.
 
-A sample joins the dictionary if some kernel finds it novel and, once the dictionary is full, if the mixture did not
-predict it confidently; then the point with the lowest removal cost is evicted, summed over all processes by their
-weights.  Kernels move: the one with the lowest weight becomes a neighbour of the one with the highest, m · 4, m / 4,
-p ± ½; m · 16 instead of m / 4 if its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as it is too wide
-then.  Posteriors are about f at the points, so they stay when a kernel changes.
+A sample is added to the dictionary if it is novel under some kernel.  Once the dictionary is full, samples that the
+mixture predicted confidently are not added, and the point with the lowest removal cost, a weighted sum over all
+processes, is evicted.  Kernels adapt: the lowest-weighted one becomes a neighbour of the highest-weighted one: m · 4,
+m / 4 or p ± ½.  If the latter's squared residuals exceed their expectation ``RESIDUAL_RATIO`` times, its kernel is too
+wide, and m · 16 replaces m / 4.  Posteriors describe f at the points, so they stay valid when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -26,23 +26,23 @@ from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
-cdef Py_ssize_t MANY = 64           # columns: of more, removal costs are those ...
-cdef double LEAST_SHARE = 0.1       # ... of the processes with at least this weight: each costs O(columns · points²)
+cdef double FLOOR = 1e-3            # added to the weight of a process in the removal costs
+cdef Py_ssize_t MANY = 64           # with more columns, removal costs are summed only over processes ...
+cdef double LEAST_SHARE = 0.1       # ... with at least this weight, because each costs O(columns · points²)
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
-cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
+cdef double RESIDUAL_RATIO = 4.0    # of squared residuals to their expectation, beyond which a kernel is too wide
 cdef double SCALE_DECAY = 0.99      # of the running scale of a process's squared residuals
-cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
+cdef double OUTLYING = 5.0          # bound of one sample's residual in the running scale, in standard deviations
 cdef double MIN_TEMPERATURE = 1.0, MAX_TEMPERATURE = 50.0  # bounds of κ
 
-# Relative to κ(x, x), the jitter and the smallest ALD residual of a sample that becomes a point: numeric targets can
-# separate points too close for labels to separate.  Then the least share of the evidence that a new kernel keeps.
+# Jitter and minimum ALD residual of a new point, relative to κ(x, x): numeric targets can separate points too close for
+# labels to separate.  Third, the minimum share of the evidence that is kept under a new kernel.
 JITTER_NOVELTY_KEPT = {
     "binary": (JITTER, 1e-3, 1.0),
     "regression": (1e-4, 3e-4, 1e-3),
 }
-cdef Py_ssize_t FIRST_ROOM = 8   # points of a dictionary, a multiple of the vector width
-NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
+cdef Py_ssize_t FIRST_ROOM = 8   # initial room of a dictionary, a multiple of the vector width
+NEWCOMER = 2.0                  # reduction of the initial log-weight of a replaced kernel
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
@@ -52,7 +52,7 @@ POSTERIORS_OF = {  # (λ, a, σ²)
 
 
 cdef class Processes(Expert):
-    """``PROCESSES`` Gaussian processes over points that other experts may hold, too."""
+    """``PROCESSES`` Gaussian processes over points that other experts may reference, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points, str task):
         cdef Py_ssize_t i, room = (max_points + 1 + 7) // 8 * 8
@@ -86,7 +86,7 @@ cdef class Processes(Expert):
         self.posteriors = self.new_posteriors(task, 1)
 
     cdef list new_posteriors(self, str task, Py_ssize_t columns):
-        """Priors over the dictionary that there is."""
+        """Return priors over the current dictionary."""
         return [
             Posterior(basis, prior_variance, forgetting, noise, task == "regression", columns)
             for basis in self.bases for forgetting, prior_variance, noise in POSTERIORS_OF[task]
@@ -97,7 +97,7 @@ cdef class Processes(Expert):
         return self.reserve_dictionary(min(self.n, self.max_points) + 1)
 
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
-        """Room for a dictionary of n points: their matrices are most of a small model."""
+        """Make room for a dictionary of n points, on demand: the matrices are most of a small model."""
         cdef Py_ssize_t room = FIRST_ROOM
         while room < n:
             room *= 2
@@ -111,7 +111,7 @@ cdef class Processes(Expert):
         return 0
 
     cdef int add_class(self) except -1:
-        """The posteriors of two classes become those of three; then each class adds a column."""
+        """Add a class.  Binary posteriors become posteriors of three classes; later, each class adds a column."""
         cdef Py_ssize_t e
         if self.columns > 1:
             for posterior in self.posteriors:
@@ -129,7 +129,7 @@ cdef class Processes(Expert):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef Dictionary dictionary(self) noexcept:
-        """The dictionary, and where ``Distances`` writes its dot products."""
+        """Return the dictionary, and the buffers to which ``Distances`` writes its dot products."""
         cdef Dictionary found
         cdef int m
         found.n, found.position, found.member = self.n, self.position, self.member
@@ -138,7 +138,7 @@ cdef class Processes(Expert):
         return found
 
     cdef bint has_metric(self, int m) noexcept:
-        """Whether some kernel measures under it."""
+        """Whether a kernel uses metric m."""
         cdef Py_ssize_t i
         for i in range(KERNELS):
             if self.metric[i] == m:
@@ -146,7 +146,7 @@ cdef class Processes(Expert):
         return False
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """The probabilities of every class by every process, or the mean of the target; and its variance."""
+        """Write the probabilities of every class, or the mean of the target, by every process."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8, width = self.width()
         cdef int b, m
         cdef CompiledKernel kernel
@@ -178,11 +178,11 @@ cdef class Processes(Expert):
         return 0
 
     cdef Py_ssize_t width(self) noexcept:
-        """How many numbers a prediction has."""
+        """Return the number of values in a prediction."""
         return 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
 
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept:
-        """Of the target, by these weights and running scales of the processes, in the units that it is learned in."""
+        """Write the mixture's mean and variance of the target, in standardised units; ``residual``: running scales."""
         cdef Py_ssize_t e
         cdef Posterior posterior
         cdef double off
@@ -210,10 +210,10 @@ cdef class Processes(Expert):
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept:
-        """The density of the target by every process, which predicted this mean and, noise included, variance; its
-        squared residual over the variance, by these weights.
+        """Write the density of the target under every process, given its predicted mean and variance (with noise);
+        return the weighted mean ratio of squared residual to variance.
 
-        The running ``scale`` of a process, by which its variance is multiplied, follows its residuals.
+        The running ``scale`` of a process, by which its variance is multiplied, is updated from its residual.
         """
         cdef Py_ssize_t e
         cdef double residual, surprise = 0.0
@@ -228,7 +228,7 @@ cdef class Processes(Expert):
         return surprise
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
+        """Update every process.  A novel sample is added to the dictionary, which may then have one point too many."""
         cdef Py_ssize_t i, e
         cdef Posterior posterior
         cdef bint novel = False
@@ -257,7 +257,7 @@ cdef class Processes(Expert):
             self.n += 1
         return novel
 
-    # Points come and go -----------------------------------------------------------------------------------------------
+    # Adding and removing points ---------------------------------------------------------------------------------------
 
     cdef bint references(self, Py_ssize_t i) noexcept:
         return self.member[i] >= 0
@@ -269,7 +269,7 @@ cdef class Processes(Expert):
         return self.remove(self.least(process_weights))
 
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
-        """Remove number r of the dictionary, whose number the last one gets; which point it was."""
+        """Remove number r of the dictionary, which the last point gets; return the position of the removed point."""
         cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
         for e in range(PROCESSES):
             (<Posterior> self.posteriors[e]).remove(r)
@@ -284,7 +284,7 @@ cdef class Processes(Expert):
         return at
 
     cdef Py_ssize_t least(self, const double *weight) noexcept:
-        """The number of the point with the lowest removal cost, over all processes."""
+        """Return the number of the point with the lowest removal cost, over all processes."""
         cdef Py_ssize_t r, e, best = 0
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
@@ -312,8 +312,8 @@ cdef class Processes(Expert):
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
-        """Room for the Gram matrices of all kernels before and after they change, and for dot products: while it
-        happens."""
+        """Allocate the Gram matrices of all kernels before and after a change, and dot products, until
+        ``free_grams``."""
         cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
         for i in range(KERNELS):
             if self.before[i] == NULL:
@@ -336,7 +336,7 @@ cdef class Processes(Expert):
             self.products[i] = NULL
 
     cdef int fill_grams(self, double **grams) except -1:
-        """K of the dictionary under every kernel, jitter included: its lower triangle."""
+        """Write K of the dictionary under every kernel, jitter included: its lower triangle."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
         cdef CompiledKernel kernel
@@ -394,7 +394,7 @@ cdef class Processes(Expert):
         return 0
 
     def grams(self):
-        """K of the dictionary under every kernel."""
+        """Return K of the dictionary under every kernel, jitter included."""
         cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
         self.fill_grams(self.after)
         found = [
@@ -407,8 +407,8 @@ cdef class Processes(Expert):
         return found
 
     cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept:
-        """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had
-        it; which these are."""
+        """Replace the lowest-weighted kernel, if its share is less than half the largest, by a neighbour of the
+        highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced."""
         cdef Py_ssize_t i, low = 0, high = 0, after, before
         cdef int b, m, t
         cdef double scale, other
@@ -461,7 +461,7 @@ cdef class Processes(Expert):
             )
 
     cdef int exchange(self) except -1:
-        """Kernels have changed since ``before`` was filled with their Gram matrices; the posteriors at the points stay.
+        """Adapt to kernels that changed since ``before`` was filled with Gram matrices; posteriors at the points stay.
 
         In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
         kernel may be wrong, and a confident process would not learn again.
@@ -482,7 +482,7 @@ cdef class Processes(Expert):
             (<Basis> self.bases[i]).rebuild(self.after[i])
         return 0
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # Explanations and state -------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
         cdef Py_ssize_t e, o, r
@@ -498,7 +498,7 @@ cdef class Processes(Expert):
                     )
 
     cdef double norm2(self, const double *weight) noexcept:
-        """‖E f‖² over all columns, averaged by these weights of the processes."""
+        """Return ‖E f‖² over all columns, averaged over the processes by these weights."""
         cdef Py_ssize_t e, o
         cdef Posterior posterior
         cdef double total = 0.0, mass = 0.0
@@ -528,7 +528,7 @@ cdef class Processes(Expert):
 
     @property
     def positions(self):
-        """Of the dictionary's points."""
+        """Positions of the dictionary's points."""
         cdef Py_ssize_t r
         return [self.position[r] for r in range(self.n)]
 
@@ -584,7 +584,7 @@ cdef class Processes(Expert):
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:
-    """The cosine between the lower triangles of two Gram matrices, diagonals aside."""
+    """Return the cosine between the lower triangles of two Gram matrices, without their diagonals."""
     cdef Py_ssize_t r, c
     cdef double product = 0.0, square = 0.0, of_other = 0.0
     for r in range(n):
@@ -592,10 +592,10 @@ cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcep
             product += one[r * n + c] * other[r * n + c]
             square += one[r * n + c] * one[r * n + c]
             of_other += other[r * n + c] * other[r * n + c]
-    # roots apart: squares of 1e100 have no product; and rounding makes no matrix more alike than itself
+    # separate roots, because the product of two squares of 1e100 overflows; rounding may give more than 1
     return fmin(product / (sqrt(square) * sqrt(of_other)), 1.0) if square > 0.0 and of_other > 0.0 else 1.0
 
 
 def alike(const double[:, ::1] one, const double[:, ::1] other):
-    """``cosine`` of two matrices of the same size."""
+    """Return ``cosine`` of two matrices of the same size."""
     return cosine(&one[0, 0], &other[0, 0], one.shape[0]) if one.shape[0] else 1.0

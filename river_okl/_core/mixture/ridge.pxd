@@ -2,7 +2,7 @@ from river_okl._core.store.table cimport Table
 
 
 cdef class Ridge(Table):
-    cdef readonly Py_ssize_t size   # inputs that there is room for
+    cdef readonly Py_ssize_t size   # maximum number of inputs
     cdef readonly double prior
     cdef double drift
     cdef double *coef
@@ -10,7 +10,7 @@ cdef class Ridge(Table):
     # scratch: the last sample
     cdef Py_ssize_t n
     cdef double *inputs
-    cdef double *h                  # the covariance times these
+    cdef double *h                  # the covariance times the inputs
     cdef double mean
 
     cdef void restart(self, Py_ssize_t i) noexcept

@@ -1,4 +1,4 @@
-"""Linear regression along a stream: the combiner's, the vote's correction and the scale of intervals."""
+"""Online linear regression: for the combiner, the correction of the vote and the scale of intervals."""
 
 from libc.math cimport fmax
 from libc.string cimport memset
@@ -14,7 +14,7 @@ cdef class Ridge(Table):
     """Bayesian linear regression, by recursive least squares: coefficients of at most ``max_inputs`` inputs and their
     covariance.
 
-    That starts as ``prior`` and grows by ``drift`` a step while it is smaller, so that learning never stops.
+    A variance starts as ``prior``.  While it is smaller, it grows by ``drift`` per step, so that learning never stops.
     """
 
     def __init__(self, Py_ssize_t max_inputs, double prior, double drift):
@@ -31,7 +31,7 @@ cdef class Ridge(Table):
             self.restart(i)
 
     cdef void restart(self, Py_ssize_t i) noexcept:
-        """The coefficient of input i has its prior again."""
+        """Reset the coefficient of input i to its prior."""
         cdef Py_ssize_t j
         self.coef[i] = 0.0
         memset(self.covariance + i * self.size, 0, i * 8)
@@ -40,13 +40,13 @@ cdef class Ridge(Table):
         self.covariance[i * self.size + i] = self.prior
 
     cdef void ask(self, Py_ssize_t n) noexcept:
-        """The prediction from the first n inputs."""
+        """Predict from the first n inputs: set ``mean``."""
         self.n = n
         linalg.symmetric_times(self.covariance, self.size, n, 1.0, self.inputs, 0.0, self.h)
         self.mean = linalg.dot(self.coef, self.inputs, n)
 
     cdef void learn(self, double residual, double noise) noexcept:
-        """A step, given the residual of the last prediction and the variance of the noise."""
+        """Take a step, given the residual of the last prediction and the variance of the noise."""
         cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
         cdef Py_ssize_t i
         for i in range(self.n):

@@ -8,13 +8,13 @@ from river_okl._core.store.sample cimport Sample
 
 cdef class Slopes(Owner):
     cdef Processes processes
-    cdef int64_t first                  # samples, all of which give slopes
+    cdef int64_t first                  # number of initial samples at which slopes are always measured
     # scratch: the last sample
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated
-    cdef double *along_features         # [max_points + 1, along_allocated] of many columns
+    cdef double *along_features         # [max_points + 1, along_allocated] if there are many columns
     cdef Py_ssize_t along_allocated
-    cdef double *together               # [BLOCK, max_points + 1] means of some of the columns
+    cdef double *together               # [BLOCK, max_points + 1] means of a block of columns
 
     cdef int learn(self, const Sample *x, const Outcome *y) except -1
     cdef int reserve(self, Py_ssize_t size) except -1

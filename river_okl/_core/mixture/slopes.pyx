@@ -12,21 +12,21 @@ from river_okl._core.mixture.processes cimport KERNELS, POSTERIORS
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.points cimport Feature, value_at
 
-cdef int EVERY = 8                  # samples, of which one gives slopes
-cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
-cdef Py_ssize_t MANY = 64           # columns: of more, slopes begin with the features
+cdef int EVERY = 8                  # slopes are measured at one sample in EVERY
+cdef double NEGLIGIBLE = 1e-3       # weight of a kernel below which its slopes are skipped
+cdef Py_ssize_t MANY = 64           # number of columns above which slopes are computed by ``add_by_features``
 
 cdef enum:
-    BLOCK = 64                      # columns whose slopes are found at once, if there are many
+    BLOCK = 64                      # columns whose slopes are computed at once, if there are many
 
 
 cdef class Slopes(Owner):
-    """Those of one bank of processes.
+    """The slopes of one bank of processes.
 
     Parameters
     ----------
     first
-        How many of the first samples all give slopes; later one in ``EVERY`` does.
+        Number of initial samples at which slopes are always measured; later they are measured at one in ``EVERY``.
     """
 
     def __init__(self, Processes processes, int64_t first=0):
@@ -39,7 +39,7 @@ cdef class Slopes(Owner):
         return 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:
-        """Room for the slopes along n features."""
+        """Make room for the slopes along ``size`` features."""
         cdef Processes bank = self.processes
         if bank.columns * size > self.slopes_allocated:
             self.slope = self.doubles(self.slope, 0, max(8, 2 * bank.columns * size))
@@ -51,7 +51,7 @@ cdef class Slopes(Owner):
         return 0
 
     cdef int measure(self, const Sample *x, const double *weight) except -1:
-        """Count the squared slope at x along each feature that x has, by differences of the kernel row."""
+        """Add the squared slope at x along each feature of x, from differences of the kernel row."""
         cdef Processes bank = self.processes
         cdef Py_ssize_t i, j, o, r, n = bank.n, room = (bank.max_points + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
@@ -111,7 +111,7 @@ cdef class Slopes(Owner):
     cdef void add_by_features(
         self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
     ) noexcept:
-        """The slopes of kernel i, times K⁻¹ from the other side: of each feature once instead of each column."""
+        """Add the slopes of kernel i, with K⁻¹ applied once per feature instead of once per column."""
         cdef Processes bank = self.processes
         cdef Py_ssize_t j, o, r, b, columns, first, n = bank.n, size = x.size, ld = (<Basis> bank.bases[0]).capacity
         cdef int m = bank.metric[i]
@@ -155,7 +155,7 @@ cdef class Slopes(Owner):
             linalg.add_product(together, n, 1, columns, along, size, size, n, False, self.slope + first * size, size)
 
     cdef double along(self, int32_t slot) noexcept:
-        """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
+        """Return Σ_r alpha[r] z_rj over the dictionary; four sums, because an addition waits for the one before."""
         cdef Processes bank = self.processes
         cdef const Feature *feature
         cdef Py_ssize_t r, fours = bank.n // 4 * 4

@@ -3,16 +3,16 @@ from river_okl._core.mixture.expert cimport Expert
 
 cdef class Stack(Expert):
     # Coefficients beyond the mixture's weights, and their covariance.
-    cdef const double *weight       # of the experts, the mixture's
-    cdef Py_ssize_t n               # inputs: log-odds of the others and a constant, or their log-probabilities
-    cdef Py_ssize_t of_many         # as many there are with more than two classes
-    cdef Py_ssize_t room            # for the larger of both
+    cdef const double *weight       # the mixture's weights of the experts
+    cdef Py_ssize_t n               # number of inputs: log-odds of the others and a constant, or log-probabilities
+    cdef Py_ssize_t of_many         # number of inputs with more than two classes
+    cdef Py_ssize_t room            # maximum number of inputs
     cdef double *coefficients       # [room]
     cdef double *covariance         # [room, room], the lower triangle
     # scratch: the last sample
     cdef double *log_odds           # [room] with two classes
     cdef double *log_chances        # [class, room] with many
-    cdef double *h                  # [room] the covariance times these
+    cdef double *h                  # [room] the covariance times the inputs
     cdef double *mean               # [room]
     cdef double *off                # [room]
 

@@ -1,8 +1,8 @@
 """A stacked logistic regression on the predictions of all other experts: it learns what their weights cannot express.
 
-Its coefficients are the mixture weights of the experts plus a correction with a covariance; a step is one of a Kalman
-filter.  For two classes the inputs are the log-odds of the experts, and the variance draws a prediction towards 1/2 as
-in MacKay's approximation.  For many classes p(c) ∝ Π_e p_e(c)^β_e, a softmax of their log-probabilities.
+Its coefficients are the mixture weights of the experts plus a correction with a covariance; a step is a Kalman filter
+update.  For two classes the inputs are the log-odds of the experts, and the variance shrinks a prediction towards 1/2
+as in MacKay's approximation.  For many classes p(c) ∝ Π_e p_e(c)^β_e, a softmax of their weighted log-probabilities.
 """
 
 from libc.math cimport M_PI, fmax, fmin, log, sqrt
@@ -15,18 +15,18 @@ from river_okl._core.store.sample cimport LARGEST, Sample
 from river_okl._core.store.table cimport Classes
 
 
-LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
-cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
+LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 per sample
+cdef double LEAST = 1e-3            # minimum probability of an expert; less probable classes add no curvature
 cdef double LOG_LEAST = log(LEAST)
 
 
 cdef class Stack(Expert):
-    """What is learned beyond the weights of the experts.
+    """The stacked regression, whose correction starts at 0.
 
     Parameters
     ----------
     experts
-        All others, in the order of their predictions; those without any begin with the third class.
+        All other experts, in the order of their predictions; an expert without any starts with the third class.
     """
 
     def __init__(self, tuple experts):
@@ -48,7 +48,7 @@ cdef class Stack(Expert):
         self.restart(of_two)
 
     cdef void restart(self, Py_ssize_t n) noexcept:
-        """It knows nothing, and has n inputs."""
+        """Reset the correction to its prior, with n inputs."""
         cdef Py_ssize_t i
         self.n = n
         memset(self.coefficients, 0, self.room * 8)
@@ -57,13 +57,13 @@ cdef class Stack(Expert):
             self.covariance[i * self.room + i] = 1.0
 
     cdef int add_class(self) except -1:
-        """With the third class it restarts, as a function of probabilities instead of log-odds."""
+        """Add a class.  With the third, the stack restarts, as a function of log-probabilities instead of log-odds."""
         if self.per_class.n == 2:
             self.restart(self.of_many)
         return Expert.add_class(self)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """The probabilities of every class follow those of the other experts."""
+        """Write the probabilities of every class after those of the other experts."""
         p -= self.first * self.per_class.n
         if self.per_class.n == 2:
             self.ask_two(p)
@@ -97,7 +97,7 @@ cdef class Stack(Expert):
         p[2 * e] = 1.0 - p[2 * e + 1]
 
     cdef void learn_two(self, Py_ssize_t c, double counts, double own) noexcept:
-        """``own`` was the probability of class 1."""
+        """Learn class c; ``own`` is the predicted probability of class 1."""
         cdef double curvature = fmax(own * (1.0 - own), 0.01) * counts, gain
         cdef Py_ssize_t i
         gain = 1.0 / (1.0 / curvature + linalg.dot(self.h, self.log_odds, self.n))
@@ -124,8 +124,8 @@ cdef class Stack(Expert):
         softmax(own, 1.0, n, own)
 
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
-        """``own`` were the probabilities of every class: one step of Newton's, the curvature of one class after the
-        other."""
+        """Learn class c by a Newton step, which adds the curvature of one class after the other; ``own`` are the
+        predicted probabilities."""
         cdef double *mean = self.mean
         cdef double *off = self.off
         cdef const double *of_class
@@ -156,7 +156,7 @@ cdef class Stack(Expert):
         return ["stack"]
 
     def permuted(self, dict state, list order):
-        """If two labels change places, log-odds change their signs together, and the constant does not."""
+        """Return a state with permuted classes: if two labels swap, log-odds change sign, but the constant does not."""
         if self.per_class.n > 2 or order != [1, 0]:
             return state
         coefficients, covariance = state["coefficients"].copy(), state["covariance"].copy()

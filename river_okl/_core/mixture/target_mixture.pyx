@@ -2,9 +2,9 @@
 regressions, and a vote between these, the trees and the last target.
 
 The weights of the processes, the combiner and the vote follow the errors of predictions.  If targets come late there
-are two sets of these weights, as for classes (class_mixture.pyx): one scored on predictions of the day of the target,
-one on the predictions that were made when the sample was asked ("then").  The answer is the mean of both, weighted by
-the absolute errors of their answers, as in a vote.  After a change (change.pyx) it is the first one's.
+are two sets of these weights, as for classes (class_mixture.pyx).  One is scored on the model's predictions when the
+target comes ("today"), the other on the predictions that were made when the sample was asked ("then").  The answer is
+the mean of both answers, weighted by their absolute errors.  After a change (change.pyx) it is the answer of today.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
@@ -30,30 +30,30 @@ import numpy as np
 from river_okl._core.mixture.intervals import KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 
-FIRST_WITH_SLOPES = 2000                # samples that all give slopes: short streams need them
+FIRST_WITH_SLOPES = 2000                # initial samples at which slopes are always measured, for short streams
 cdef int TREES = 5
 cdef int TREES_OF_DIFFERENCES = 3
 cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14
 cdef double[COVERAGES] normal = NORMAL
 cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
-# By which the unit of the target shrinks at once. It does so only if all targets were equal, so that what was learned
-# is 0, and residuals times its square stay finite.
+# Maximum factor by which the unit of the target shrinks at once.  It is reached only if all targets were equal, so that
+# all that was learned is 0; residuals times its square stay finite.
 cdef double LARGEST_RATIO = 1e20
 cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of predictions in another unit
-cdef double LARGEST_EXACT = 1e9         # of a target in units of its deviation
+cdef double LARGEST_EXACT = 1e9         # of a target in units of its standard deviation
 
 cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as in ``weights_of_losses``
-cdef double OUTLYING = 30.0             # running errors: one sample adds no more to a loss
+cdef double OUTLYING = 30.0             # bound of one sample's error in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 
-cdef enum:                              # what the mixture makes of the predictions, after which these numbers stand:
-    MIXED                               # the mean of the processes and the combiner's regressions, ...
-    OF_PROCESSES                        # ... that of the processes alone, ...
-    VOTED                               # ... and that of the vote
-    # the same with the weights scored on predictions as asked: the combiner's two predictions, the correction, ...
+cdef enum:                              # the mixture's own numbers, which are stored after the predictions:
+    MIXED                               # the mean of the processes and the combiner's regressions
+    OF_PROCESSES                        # the mean of the processes alone
+    VOTED                               # the mean of the vote
+    # the same with the weights of then: the combiner's two predictions and the correction,
     THEN
-    THEN_MIXED = THEN + 3               # ... and these means
+    THEN_MIXED = THEN + 3               # and these means
     THEN_OF_PROCESSES
     THEN_VOTED
     ANSWER                              # the first of the numbers that intervals are scored on
@@ -70,16 +70,16 @@ cdef class TargetMixture(Mixture):
     cdef readonly TargetForest forest
     cdef readonly Difference difference
     cdef readonly Vote vote
-    cdef Running target                     # of the targets
-    cdef double exact                       # the target that is being learned, in today's unit
+    cdef Running target                     # statistics of the targets
+    cdef double exact                       # the target that is being learned, in the current unit
     cdef readonly Intervals intervals
     cdef double density[PROCESSES]          # of the last target
     # scored on predictions as asked, once a target has come late:
     cdef Combiner then_combiner
     cdef Vote then_vote
     cdef double *then_residual              # [PROCESSES]
-    cdef double *losses                     # [2] of the answers by today's weights and by these, as asked
-    # scratch: the predictions of the last sample, and what these weights make of them
+    cdef double *losses                     # [2] of the answers by today's weights and by these weights, as asked
+    # scratch: the predictions of the last sample, and the numbers that these weights give
     cdef double *q
 
     def __init__(
@@ -147,7 +147,7 @@ cdef class TargetMixture(Mixture):
     cdef void combine(
         self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
     ) noexcept:
-        """What a set of weights makes of all predictions, those of its combiner included."""
+        """Combine all predictions, including the combiner's own, by one set of weights."""
         cdef double *own = p + self.rows
         self.processes.predict(weight, residual, own + OF_PROCESSES, variance)
         own[MIXED] = own[OF_PROCESSES]
@@ -156,16 +156,16 @@ cdef class TargetMixture(Mixture):
         own[VOTED] = vote.mean(p)
 
     cdef void ask_then(self, const Sample *x, double *variance) noexcept:
-        """The answer by the weights that are scored on predictions as asked."""
+        """Compute the answer by the weights that are scored on predictions as asked."""
         memcpy(self.q, self.p, self.n_numbers * 8)
         self.then_combiner.ask(x, self.q + self.combiner.first)
         self.combine(self.then_combiner, self.then_vote, self.then, self.then_residual, self.q, variance)
         self.note_then(self.q)
 
     cdef void note_then(self, const double *of) noexcept:
-        """Note what the weights scored on predictions as asked make of these."""
+        """Store the numbers that the weights scored on predictions as asked give."""
         cdef double *own = self.p + self.rows
-        memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
+        memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and then of the vote
         memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)
 
     cdef void conclude(self) noexcept:
@@ -173,7 +173,7 @@ cdef class TargetMixture(Mixture):
             self.note_then(self.p)
 
     cdef double share_of_today(self) noexcept:
-        """The share of today's weights in the answer."""
+        """Return the share of today's weights in the answer."""
         cdef double least = fmax(fmin(self.losses[0], self.losses[1]), 1e-300)
         if self.change.left or not self.then_is_known or not self.pending.late:
             return 1.0
@@ -193,7 +193,7 @@ cdef class TargetMixture(Mixture):
             p[i] = fmax(ratio * ratio * p[i], LEAST_VARIANCE)
 
     cdef void rescale_predictions(self, double *p, double ratio, double shift) noexcept:
-        """All but the variances of the processes, whose priors have no unit."""
+        """Convert all numbers except the variances of the processes, whose priors have no unit."""
         cdef Py_ssize_t i
         cdef double *own = p + self.rows
         for i in range(self.rows + ANSWER + 1):
@@ -203,11 +203,11 @@ cdef class TargetMixture(Mixture):
             own[i] *= ratio
 
     cdef double deviation(self) noexcept:
-        """Standard deviation of the targets."""
+        """Return the standard deviation of the targets."""
         return sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
 
     def predict(self, sample):
-        """Mean of the target, and the standard deviation of the normal distribution with its 90 % interval."""
+        """Return the target's mean, and the standard deviation of the normal distribution with its 90 % interval."""
         cdef const double *own = self.p + self.rows
         self.evaluate(self.keyed(sample))
         self.asked = True
@@ -217,9 +217,9 @@ cdef class TargetMixture(Mixture):
         )
 
     def interval(self, sample, double z):
-        """Mean of the target, and the half width of the interval that has the coverage of ``z`` standard deviations.
+        """Return the target's mean, and the half width of the interval with the coverage of ``z`` standard deviations.
 
-        Between the coverages that are adapted, it is linear in ``z``.
+        Between the calibrated coverages, the half width is linear in ``z``.
         """
         cdef Py_ssize_t i = 0
         cdef double left = 0.0, half = 0.0
@@ -235,13 +235,13 @@ cdef class TargetMixture(Mixture):
         return self.target.mean + self.deviation() * own[ANSWER], self.deviation() * half
 
     cdef double standardise(self, double target) noexcept:
-        """The target in units that include it, into which the experts follow."""
+        """Return the target in units updated with it, to which the experts are converted, too."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = update(&self.target, target)
         if self.seen > 2:
             ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
             shift = (mean - self.target.mean) / self.deviation()
-            if again:  # what was learned so far is not of this unit; but its last errors are
+            if again:  # the experts have learned another unit, but the latest errors are in this one
                 self.intervals.rescale(ratio, shift)
             else:
                 for expert in self.experts:
@@ -253,7 +253,7 @@ cdef class TargetMixture(Mixture):
         return z_score(&self.target, target)
 
     cdef void score(self, Outcome *y) noexcept:
-        """A target is confidently predicted if its squared residual is at most the predicted variance."""
+        """Score the experts.  A confidently predicted target has a squared residual up to the predicted variance."""
         cdef Py_ssize_t e
         cdef double least_rate = 1.0 / (self.seen + 1)
         cdef Outcome today
@@ -279,7 +279,7 @@ cdef class TargetMixture(Mixture):
         self, const Outcome *y, Combiner combiner, Vote vote, const double *weight, double *residual,
         double *log_weight, double evidence, double least_rate
     ) noexcept:
-        """Score everything on the predictions ``y.as_asked``; how surprising the target was to the processes."""
+        """Score one set of weights on ``y.as_asked``; return the processes' ratio of squared residual to variance."""
         cdef Py_ssize_t e
         cdef const double *p = y.as_asked
         cdef double[ESTIMATES] estimates
@@ -302,7 +302,7 @@ cdef class TargetMixture(Mixture):
         memcpy(self.then_residual, self.processes.residual, PROCESSES * 8)
 
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
-        """Score the second set of weights; after a change it is neither used nor updated."""
+        """Score the second set of weights, which is neither used nor updated after a change."""
         cdef double bound = OUTLYING * self.vote.running_error()
         cdef const double *own = y.as_asked + self.rows
         cdef Outcome then = y[0]

@@ -6,12 +6,12 @@ from river_okl._core.mixture.ridge cimport Ridge
 
 cdef class Vote(Expert):
     cdef Ridge ridge
-    cdef Py_ssize_t n                   # the mixture's predictions before its own
+    cdef Py_ssize_t n                   # number of the mixture's predictions before the correction
     cdef Py_ssize_t voters
-    cdef double *size                   # [n + 1] running absolute errors of these and of the correction
+    cdef double *size                   # [n + 1] running absolute errors of these predictions and of the correction
     cdef double *loss                   # [voters] discounted sums of absolute errors
     cdef double *weight                 # [voters]
-    cdef int64_t *row                   # [voters] of what they say among the mixture's numbers
+    cdef int64_t *row                   # [voters] index of a voter's prediction among the mixture's numbers
 
     cdef void fill(self, const double *p) noexcept
     cdef void correct(self, double *p) noexcept

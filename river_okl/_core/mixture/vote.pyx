@@ -1,12 +1,12 @@
-"""The last vote on a target: by absolute errors, between the mixture, its correction, the last target and the trees.
+"""The second stage for a target: it weights mixture, correction, last target and trees by their absolute errors.
 
-The mixture's weights follow squared residuals, by which a jump of the level decides for a hundred samples.  Absolute
-errors relative to the smallest don't:
+The mixture's weights follow squared residuals, which a single level shift dominates for a hundred samples.  The vote
+compares absolute errors with the smallest one, which avoids this:
 
     w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← λ L_e + |y - m_e|
 
-The correction is a linear regression of the mixture's residual on how far every prediction is from the mixture, each in
-units of its own running error, so that one that is often far off has little influence.
+The correction is a linear regression of the mixture's residual on the difference of every prediction from the mixture.
+The unit of a difference is the prediction's running error, so that inaccurate predictions have little influence.
 """
 
 from libc.math cimport fabs, fmax, fmin
@@ -15,23 +15,23 @@ from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.mixture.processes cimport PROCESSES
 
 cdef double DISCOUNT = 0.99         # of running errors
-cdef double OUTLYING = 30.0         # running errors: one sample adds no more to a loss
-cdef double FARTHEST = 3.0          # running errors, of an input of the correction and of its residual
-cdef double SPIKE = 5.0             # running errors by which one sample moves them
+cdef double OUTLYING = 30.0         # bound of one sample's error in a loss, in running errors
+cdef double FARTHEST = 3.0          # bound of an input of the correction and of its residual, in running errors
+cdef double SPIKE = 5.0             # bound of one sample's error in a running error, in running errors
 LEAST_SIZE, LARGEST_SIZE, LARGEST_LOSS = 1e-4, 1e9, 1e12
 cdef double least_size = LEAST_SIZE, largest_loss = LARGEST_LOSS
-REGRESSION = 0.1, 3e-5              # prior variance of a coefficient, and its growth a sample
+REGRESSION = 0.1, 3e-5              # prior variance of a coefficient, and its growth per sample
 
 
 cdef class Vote(Expert):
-    """One prediction, the correction's; the mean of the vote is the mixture's last word.
+    """One prediction, the correction; the weighted mean of the vote is the final prediction.
 
     Parameters
     ----------
     n
-        How many predictions of the mixture come before its own; the mixture's mean is the number after its own.
+        Number of the mixture's predictions before the correction; the mixture's mean follows the correction.
     rows
-        The predictions that vote beside the mixture's mean and its correction.
+        The predictions that vote in addition to the mixture's mean and its correction.
     """
 
     def __init__(self, Py_ssize_t n, tuple rows, str name="vote"):
@@ -55,11 +55,11 @@ cdef class Vote(Expert):
         return 0
 
     cdef double running_error(self) noexcept:
-        """Of the correction."""
+        """Return the running error of the correction."""
         return self.size[self.n]
 
     cdef void fill(self, const double *p) noexcept:
-        """The inputs of the correction."""
+        """Evaluate the regression at the inputs of the correction."""
         cdef Py_ssize_t i
         for i in range(self.n):
             self.ridge.inputs[i] = fmin(fmax((p[i] - p[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
@@ -78,9 +78,9 @@ cdef class Vote(Expert):
         return total
 
     cdef void score(self, const Outcome *y, double least_rate) noexcept:
-        """Losses and running errors, given a target; then a step of the regression.
+        """Update losses, the regression and running errors, given a target.
 
-        Running errors follow at the rate 1 - DISCOUNT, or faster at first: ``least_rate``.
+        The rate of running errors is 1 - DISCOUNT, or ``least_rate`` if that is larger.
         """
         cdef Py_ssize_t i
         cdef const double *p = y.as_asked
@@ -100,7 +100,7 @@ cdef class Vote(Expert):
         weights_of_losses(self.loss, 1, self.voters, self.weight)
 
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept:
-        """The coefficient of each process in the vote's mean, given those in the means of the mixture and the stack."""
+        """Write each process's coefficient in the vote's mean, given its coefficients in the mixture and the stack."""
         cdef Py_ssize_t e
         cdef double of_anchor = 1.0
         cdef double *own = self.ridge.h    # scratch
@@ -125,8 +125,8 @@ cdef class Vote(Expert):
         assert abs(sum([self.weight[i] for i in range(self.voters)]) - 1.0) < 1e-9
 
     def merged(self, merging):
-        """The regression of what is left to correct restarts, like the stack."""
-        if self.rows == 0:  # what the merged experts would have said when samples were asked is not known
+        """Merge the running errors and losses; the correction's regression restarts, like the stack."""
+        if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
             return self.state()
         regressions = [each.state[self.name]["regression"] for _, each in merging.movers]
         found = Expert.merged(self, merging)

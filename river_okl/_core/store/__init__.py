@@ -1,1 +1,1 @@
-"""What a model keeps: points, features and samples, and the arrays that belong to them."""
+"""Storage of a model: points, features and samples, and the arrays that belong to them."""

@@ -1,4 +1,4 @@
-"""What to do about a feature value that is invalid, in the words of the library that it comes from.
+"""Error messages for invalid feature values, with advice in terms of the library that the value comes from.
 
 Code in a message is between backquotes.
 """
@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from river_okl._core.states import LARGEST
 from river_okl._core.store.sample import is_gap, is_number, shown
 
-# The classes that take strings and gaps.
+# The classes that accept strings and gaps.
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
 TAKES_GAPS = ", which OKLClassifier and OKLRegressor take"
 
@@ -29,7 +29,7 @@ def reject(key: Any, value: Any, in_frame: bool = False) -> NoReturn:
 
 
 def advice(name: str, value: Any, in_frame: bool) -> str:
-    """What to do about a value of this feature that is a gap, not a number, or too large."""
+    """Return advice on a value of this feature that is a gap, not a number, or too large."""
     if is_gap(value):
         if in_frame:
             filled = "`X.fillna(X.mean())` in pandas, `X.fill_nan(None).fill_null(strategy='mean')` in polars"
@@ -92,7 +92,7 @@ def is_infinite(value: Any) -> bool:
 
 
 def is_numeral(text: str) -> bool:
-    """Whether ``float`` parses it as a number in range."""
+    """Whether ``float`` parses the text as a number in range."""
     try:
         return abs(float(text)) <= LARGEST
     except ValueError:

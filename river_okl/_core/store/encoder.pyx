@@ -1,7 +1,7 @@
-"""From a dict of features, a frame's row or another model's sample to an encoded sample: where users' code may run.
+"""Encode a feature dict, a frame's row or another model's sample: the step in which users' code may run.
 
-A value's ``__float__`` and a name's ``__hash__`` or ``__eq__`` are Python code of the user's, which may do anything.
-Nothing of a model has changed when they run.
+A value's ``__float__`` and a name's ``__hash__`` or ``__eq__`` are user code, which may do anything.  All of it runs
+before the model changes.
 """
 
 from cpython.bool cimport PyBool_Check
@@ -26,16 +26,16 @@ cdef extern from "Python.h":
     bint is_string "PyUnicode_CheckExact"(PyObject *thing)
     bint Py_IS_TYPE(object thing, type kind)
 
-cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
+cdef type FLOAT64 = np.float64  # a subclass of float: its value is read like that of any float
 
 
 cdef int encode(Points points, object sample, Sample *x) except -1:
-    """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is
-    of no use.
+    """Set x to the items of a dict, of a Frame's current row or of a Given, with current slots.  If this raises, x is
+    invalid.
 
-    x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
-    are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
-    change it whenever Python code runs.
+    x may hold an earlier sample of these points: streams repeat their keys in order, so most slots stay valid.  A
+    snapshot of the dict is encoded, because a value's ``__float__``, a name's ``__hash__`` or another thread may change
+    the dict whenever Python code runs.
     """
     if points.words is not None:
         points.words.begin()
@@ -55,7 +55,7 @@ cdef int encode(Points points, object sample, Sample *x) except -1:
 
 
 cdef int start(Points points, Sample *x, Py_ssize_t size) except -1:
-    """x becomes an empty sample with room for this many items."""
+    """Empty x and reserve room for ``size`` items."""
     points.refresh_slots(x)
     x.size = 0
     x.square = 0.0
@@ -63,15 +63,15 @@ cdef int start(Points points, Sample *x, Py_ssize_t size) except -1:
 
 
 cdef bint encode_numbers(Points points, dict sample, Sample *x) except -1:
-    """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python
-    code: until then none has, so that names and values are borrowed from the dict."""
+    """Encode the usual dict, of numbers under known names or strings.  Return False at the first item that may run
+    Python code: none has run until then, so names and values may be borrowed from the dict."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t position = 0, i = 0, size
     cdef int too_large
     cdef double v, square = 0.0
     start(points, x, len(sample))
-    size = len(sample)  # as it is after that
+    size = len(sample)  # start() may have run Python code
     if size > x.allocated:
         return False
     while i < size and PyDict_Next(sample, &position, &key, &value):
@@ -100,7 +100,7 @@ cdef bint encode_numbers(Points points, dict sample, Sample *x) except -1:
 
 
 cdef int encode_items(Points points, tuple items, Sample *x) except -1:
-    """Any names and values, which the tuple owns."""
+    """Encode any names and values; the tuple owns them."""
     cdef PyObject *name
     cdef PyObject *value
     cdef Py_ssize_t i = 0, j, size = len(items) // 2
@@ -134,8 +134,8 @@ cdef int encode_items(Points points, tuple items, Sample *x) except -1:
 
 
 cdef Py_ssize_t encode_word(Points points, object name, object word, Py_ssize_t i, Sample *x) except -1:
-    """How many items x has with a string, or None for a gap, under this name: infinity for its indicator if that is
-    a feature, and NaN if numbers are known by this name (scaler.pyx)."""
+    """Add a string, or None for a gap, under this name to x, which has i items; return the new number of items.
+    Infinity marks its indicator, if that is a feature; NaN marks a gap, if the name has numbers (scaler.pyx)."""
     check_name(points, name)
     if points.words.knows(name):
         if not same_name(x.keys[i], <PyObject *> name):
@@ -152,7 +152,7 @@ cdef Py_ssize_t encode_word(Points points, object name, object word, Py_ssize_t 
 
 
 cdef int check_name(Points points, object name) except -1:
-    """A feature of numbers may not have the key of a word: one sample might have both."""
+    """Raise if a numeric feature has the key of a word: a sample might have both."""
     if points.words is not None and is_word(name):
         raise ValueError(f"feature {shown(name)} is named like a string value; give it another name")
     return 0
@@ -175,7 +175,7 @@ cdef int encode_row(Points points, Frame frame, Sample *x) except -1:
 
 
 cdef int encode_given(Points points, const Sample *given, Sample *x) except -1:
-    """A sample that other points have encoded."""
+    """Encode a sample that was already encoded for other points."""
     cdef Py_ssize_t i
     start(points, x, given.size)
     for i in range(given.size):

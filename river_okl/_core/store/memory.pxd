@@ -1,4 +1,4 @@
-"""Aligned buffers: 64 bytes for the widest vectors, new parts zeroed."""
+"""Buffers aligned to 64 bytes, for the widest vectors; new parts are zeroed."""
 
 cdef extern from *:
     """
@@ -26,7 +26,7 @@ cdef struct Block:          # before each buffer of an owner
 
 
 cdef class Owner:
-    # Base of objects with buffers, which it frees and whose bytes it counts.
+    # Base class of objects with buffers: it frees the buffers and counts their bytes.
     cdef Block *blocks
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL

@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 cdef enum:
-    HEADER = 64             # bytes before each buffer, which keep it aligned
+    HEADER = 64             # bytes before each buffer, so that it stays aligned
 
 
 cdef class Owner:
@@ -26,8 +26,8 @@ cdef class Owner:
         return total
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL:
-        """A buffer of this capacity: the first n items from an old one (or NULL), which is freed, the others zero.
-        If this raises, the old one is unchanged."""
+        """Return a buffer of ``capacity`` items: the first n from ``old`` (or NULL), the others zero.  Frees ``old``,
+        or leaves it unchanged if this raises."""
         cdef Block *block
         cdef char *buffer
         if capacity > (<size_t> 1 << 62) // size:
@@ -64,9 +64,9 @@ cdef class Owner:
 
 
 cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
-    """A buffer of `capacity` items of `size` bytes: the first n from `old`, which is freed, the others zero.
+    """Return a buffer of ``capacity`` items of ``size`` bytes: the first n from ``old``, others zero.  Frees ``old``.
 
-    For the buffers of structs; an object's buffers belong to its ``Owner``.
+    Use it for the buffers of structs only: an object's buffers belong to its ``Owner``.
     """
     cdef void *p
     if capacity > (<size_t> 1 << 62) // size:
@@ -89,7 +89,7 @@ cdef object viewed(void *buffer, Py_ssize_t n, dtype):
 
 
 cdef object array_of(const double *numbers, Py_ssize_t n):
-    """A copy of a buffer as a NumPy array."""
+    """Return a copy of a buffer as a NumPy array."""
     return np.array(<double[:n]> <double *> numbers) if n else np.empty(0)
 
 

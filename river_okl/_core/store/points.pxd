@@ -9,7 +9,7 @@ from river_okl._core.store.words cimport Words
 
 cdef enum:
     LANES = 8                   # doubles in the widest vector: capacities are multiples of it
-    SPARSE_BELOW = 8            # a feature of fewer than capacity / 8 points is a posting list
+    SPARSE_BELOW = 8            # a feature present in fewer than capacity / 8 points is a posting list
     MAX_POINTS = 2147483647     # positions are 32-bit in posting lists
 
 
@@ -18,22 +18,22 @@ cdef struct Feature:
     Py_ssize_t count            # points that have it
     void *dense                 # Z[j, :], of doubles or floats, or NULL for a posting list:
     int32_t *owners             # the points that have it, unordered
-    double *amounts             # and their values
+    double *amounts             # the values of the owners
     Py_ssize_t allocated
     Py_ssize_t rank             # position in the list of dense features, for its removal
-    bint emptied                # it is listed among the features that no point has
-    Py_ssize_t turn             # of the last sample that was checked to have it once
+    bint emptied                # whether it is in ``emptied``, the list of features that no point has
+    Py_ssize_t turn             # value of ``turn`` when a sample with it was last checked
 
 
 cdef struct Owned:
-    # The posting lists that a point is in.
+    # The posting lists of a point.
     int32_t *slots
     int32_t size, allocated
 
 
 @cython.final
 cdef class Points(Owner):
-    # Other modules may read everything, but change points only through the methods below.
+    # Other modules may read all attributes, but change points only through the methods below.
     cdef readonly object max_points  # maximum number of points; None: no limit
     cdef readonly bint single       # dense rows are in single precision
     cdef Py_ssize_t item            # bytes of a number in them
@@ -46,7 +46,7 @@ cdef class Points(Owner):
     cdef Owned *owned               # [capacity]
 
     cdef dict vocabulary            # feature name -> slot
-    cdef bint strings               # all names in it are strings: looking up a string runs no Python code
+    cdef bint strings               # all names are strings: looking up a string runs no Python code
     cdef Words words                # None: samples have numbers only
     cdef Feature *features
     cdef Py_ssize_t n_features      # slots in use: the size of the vocabulary
@@ -73,7 +73,7 @@ cdef class Points(Owner):
     cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1
     cdef void append_item(self, Sample *x, int32_t slot, double value) noexcept
     cpdef Py_ssize_t oldest(self) except -1
-    # Points come and go
+    # Adding and removing points
     cdef Py_ssize_t next_capacity(self) noexcept
     cdef int grow(self, Py_ssize_t capacity) except -1
     cdef int store(self, Sample *x) except -1
@@ -81,7 +81,7 @@ cdef class Points(Owner):
     cdef int write(self, const Sample *x, const double *values, double square) except -1
     cdef int drop(self, Py_ssize_t p) except -1
     cdef int forget_emptied(self) except -1
-    # How that is done
+    # Implementation
     cdef int32_t new_slot(self, object key) except -1
     cdef int append_slot(self) except -1
     cdef int occupy(self, int32_t slot, object key) except -1
@@ -100,7 +100,7 @@ cdef class Points(Owner):
 
 
 cdef inline double value_at(const void *row, Py_ssize_t i, bint single) noexcept nogil:
-    """Number i of a dense row."""
+    """Return number i of a dense row."""
     return (<const float *> row)[i] if single else (<const double *> row)[i]
 
 
@@ -112,7 +112,7 @@ cdef inline void set_value(void *row, Py_ssize_t i, bint single, double value) n
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:
-    """The position of an item, which must exist."""
+    """Return the position of an item, which must exist."""
     cdef Py_ssize_t k = 0
     while items[k] != item:
         k += 1
@@ -120,7 +120,7 @@ cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:
 
 
 cdef inline void scatter(const Feature *feature, double v, double *dots) noexcept nogil:
-    """Add v · Z[feature, :] of a posting list to the dot products."""
+    """Add v · Z[feature, :], stored as a posting list, to the dot products."""
     cdef Py_ssize_t k
     for k in range(feature.count):
         dots[feature.owners[k]] += v * feature.amounts[k]

@@ -1,26 +1,26 @@
-"""The points, stored feature by feature; no kernel and no function is known here.
+"""The points, stored feature by feature, independently of any kernel or function.
 
-What is kept, for points i < n and features j (``check`` recomputes all of it by brute force):
+Stored for points i < n and features j (``check`` recomputes all of it by brute force):
 
-    Z[j, i]       the value of feature j in z_i, stored feature by feature: all i of one j stand together
+    Z[j, i]       the value of feature j in z_i; the values of one feature are contiguous
     square[i]     ‖z_i‖²            sparse_square[i]  the part of it from posting lists
-    birth[i]      when z_i joined: 0, 1, 2, ...
+    birth[i]      when z_i was added: 0, 1, 2, ...
     count[j]      #{i : Z[j, i] ≠ 0} > 0: a feature that no point has is unknown
 
-Why feature-major: a row of dot products x · z_i is one axpy per non-zero feature of x, contiguous over the points,
-which is the same loop for dense and for sparse samples, and a new feature is one more row.  A feature that few points
-have (less than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value) instead, so that wide data costs
-what it holds; points remember which posting lists they are in.
+Why feature-major: a row of dot products x · z_i is one axpy per non-zero feature of x, contiguous over the points.
+The loop is the same for dense and sparse samples, and a new feature is one more row.  A feature that few points have
+(less than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value) instead, so that the memory for wide data
+grows with the non-zero values only.  Each point has a list of its posting lists.
 
-How it is used, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
+Usage, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
     encode(points, {"a": 1.0}, &x)      # encoder.pyx: a dict or the row of a Frame as items with slots
-    x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, if it is scaled
+    x.numbers[0] *= 2.0; set_square(&x) # optional: scale the values
     points.store(&x)                    # z_n = x
     points.drop(p)                      # z_p is removed
 
-Positions: a new point is the last, n-1; if one is removed, the last takes its place.  Arrays beside the points change
-likewise in the same step.
+Positions: a new point is the last, n-1; if a point is removed, the last one takes its position.  Arrays parallel to the
+points change likewise in the same step.
 """
 
 cimport cython
@@ -52,7 +52,7 @@ cdef class Points(Owner):
     max_points
         Maximum number of points; None: no limit.
     single
-        Whether values are stored in single precision, if many points have the feature; they must be such numbers.
+        Whether dense rows are stored in single precision; values must then be exact in single precision.
     """
 
     def __cinit__(self):
@@ -94,13 +94,13 @@ cdef class Points(Owner):
     # Names ------------------------------------------------------------------------------------------------------------
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
-        """Item i of x has this key, which is another than that of two samples ago."""
+        """Set the key of item i of x, and look up its slot."""
         x.slots[i] = self.slot_of(key)
         set_key(x, i, <PyObject *> key)
         return 0
 
     cdef int check_distinct(self, const Sample *x) except -1:
-        """No two items of x are the same feature, which names with an inconstant __eq__ might be."""
+        """Raise if two items of x are the same feature, as names with an inconsistent __eq__ might be."""
         cdef Py_ssize_t i
         self.turn += 1
         for i in range(x.size):
@@ -111,17 +111,17 @@ cdef class Points(Owner):
         return 0
 
     cdef int32_t slot_of(self, object key) except -2:
-        """The slot of a feature, or -1."""
+        """Return the slot of a feature, or -1."""
         cdef int32_t slot
         found = self.vocabulary.get(key)
         if found is None:
             return -1
         slot = found
-        # the entry of a name whose hash had changed, so that it was not deleted, counts for nothing
+        # ignore an entry that could not be deleted because the hash of its name had changed
         return slot if slot < self.n_slots and self.features[slot].key != NULL else -1
 
     cdef int refresh_slots(self, Sample *x) except -1:
-        """The vocabulary has changed since x was encoded."""
+        """Look up the slots of x again if the vocabulary has changed since x was encoded."""
         cdef Py_ssize_t i
         if x.version != self.version:
             for i in range(x.size):
@@ -130,7 +130,7 @@ cdef class Points(Owner):
         return 0
 
     cdef void date_slots(self, Sample *x) noexcept:
-        """The slots of x are of today's vocabulary; those guessed for a longer sample may not be."""
+        """Mark the slots of x as current, and forget the slots beyond its size, which may be outdated."""
         cdef Py_ssize_t i
         for i in range(x.size, x.allocated):
             set_key(x, i, NULL)
@@ -139,13 +139,13 @@ cdef class Points(Owner):
     # Reading ----------------------------------------------------------------------------------------------------------
 
     cdef Axis axis(self):
-        """The points, for a table's arrays."""
+        """Return the axis of the points, for a table's arrays."""
         cdef Axis axis = Axis("point")
         axis.owner, axis.length, axis.needed = self, &self.n, &self.capacity
         return axis
 
     cdef Py_ssize_t padded(self) noexcept nogil:
-        """n, up to whole vectors."""
+        """Return n rounded up to a multiple of ``LANES``."""
         return (self.n + LANES - 1) // LANES * LANES
 
     cdef int check_position(self, Py_ssize_t i) except -1:
@@ -154,13 +154,13 @@ cdef class Points(Owner):
         return 0
 
     cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1:
-        """x is z_p: its non-zero features, those with dense rows first, as ``encode`` would give them."""
+        """Set x to z_p as ``encode`` would: its non-zero features, dense rows first."""
         cdef Py_ssize_t j
         cdef Feature *feature
         cdef double value
         self.check_position(p)
         reserve_sample(x, self.n_dense + self.owned[p].size)
-        x.size = 0  # what x knew of an older vocabulary is no guess for the next sample
+        x.size = 0  # slots of an older vocabulary are invalid for the next sample
         self.date_slots(x)
         for j in range(self.n_dense):
             feature = &self.features[self.dense_slots[j]]
@@ -180,7 +180,7 @@ cdef class Points(Owner):
         x.size += 1
 
     def point(self, Py_ssize_t i):
-        """z_i in the user's feature names, in the order of their slots."""
+        """Return z_i as a dict of the user's feature names, in the order of their slots."""
         cdef Sample x
         cdef Py_ssize_t j
         memset(&x, 0, sizeof(Sample))
@@ -193,11 +193,11 @@ cdef class Points(Owner):
 
     @property
     def births(self):
-        """When each support vector joined, as a number that counts additions."""
+        """The number of additions before each support vector was added."""
         return np.array(<int64_t[:self.n]> self.birth) if self.n else np.empty(0, dtype=np.int64)
 
     cpdef Py_ssize_t oldest(self) except -1:
-        """The position of the support vector that joined first."""
+        """Return the position of the support vector that was added first."""
         cdef Py_ssize_t i, best = 0
         self.check_position(0)
         for i in range(1, self.n):
@@ -208,11 +208,11 @@ cdef class Points(Owner):
     # Storage ----------------------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t next_capacity(self) noexcept:
-        """Twice the capacity, but no more than the most points need."""
+        """Return twice the capacity, but no more than ``limit`` points need."""
         return min(max(LANES, 2 * self.capacity), (self.limit + LANES - 1) // LANES * LANES)
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Room for this many points: ``next_capacity``."""
+        """Make room for ``capacity`` points (see ``next_capacity``)."""
         cdef Py_ssize_t j, old = self.capacity
         self.square = self.doubles(self.square, old, capacity)
         self.sparse_square = self.doubles(self.sparse_square, old, capacity)
@@ -230,21 +230,21 @@ cdef class Points(Owner):
         return 0
 
     cdef int store(self, Sample *x) except -1:
-        """z_n = x, and n is one more.
+        """Append x as point z_n.
 
-        Requires a sample that these points have encoded; its numbers and square may have changed since.
+        Requires a sample that was encoded for these points; its numbers and square may have changed since.
         """
         cdef Py_ssize_t before = self.n_emptied
         self.expect(x, x.numbers)
-        while self.n_emptied > before:  # new features are about to have a point
+        while self.n_emptied > before:  # new features are about to get a point
             self.n_emptied -= 1
             self.features[self.emptied[self.n_emptied]].emptied = False
         return self.write(x, x.numbers, x.square)
 
     cdef int expect(self, Sample *x, const double *values) except -1:
-        """Room for a point, and slots for the features of x, which it may have with these values.
+        """Reserve room for a point, and slots for the features of x that are non-zero in ``values``.
 
-        Until a point has it, a new feature is an emptied one.
+        A new feature is listed as emptied until a point has it.
         """
         cdef Py_ssize_t i
         if self.n >= self.limit:
@@ -261,7 +261,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int write(self, const Sample *x, const double *values, double square) except -1:
-        """Z[:, n] = these values of the features of x, after ``expect``."""
+        """Append a point with ``values`` for the features of x; requires ``expect``."""
         cdef Py_ssize_t i, n = self.n, size = 0, n_converted = 0
         cdef int32_t *converted = NULL
         cdef Owned *own = &self.owned[n]
@@ -310,7 +310,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int32_t new_slot(self, object key) except -1:
-        """An emptied feature, until it gets a support vector."""
+        """Add a feature, listed as emptied until a point has it; return its slot."""
         if not self.free_slots:
             self.free_slots.append(self.n_slots)
             self.append_slot()
@@ -342,7 +342,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int add_post(self, Owned *own, int32_t slot) except -1:
-        """A point is in one more posting list."""
+        """Add a posting list to the lists of a point."""
         cdef Py_ssize_t allocated
         if own.size == own.allocated:
             allocated = max(4, 2 * own.allocated)
@@ -353,7 +353,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int make_dense(self, int32_t slot) except -1:
-        """A posting list becomes a row; ``take_out`` of the lists of its points is due."""
+        """Convert a posting list to a dense row; the caller must then call ``take_out``."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t k
         feature.dense = aligned_resize(NULL, 0, self.capacity, self.item)
@@ -371,13 +371,13 @@ cdef class Points(Owner):
         return 0
 
     cdef int take_out(self, const int32_t *converted, Py_ssize_t n) except -1:
-        """Take features that became dense out of the lists of their points.
+        """Remove features that became dense from the lists of their points.
 
-        In linear time: one by one each would be searched for among all others that a point has.
+        All at once, which takes linear time: removed one by one, each would be searched for in the whole list.
         """
         cdef Py_ssize_t p, j
         cdef int32_t k
-        cdef int32_t *spots = <int32_t *> self.resize(NULL, 0, self.n_slots, 4)  # where a feature stands in a list
+        cdef int32_t *spots = <int32_t *> self.resize(NULL, 0, self.n_slots, 4)  # position of a feature in a list
         cdef Owned *own
         for p in range(self.n):
             own = &self.owned[p]
@@ -398,7 +398,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int make_sparse(self, int32_t slot) except -1:
-        """The dense row of a feature that few points have any more becomes a posting list, with room for one more."""
+        """Convert the dense row of a feature that has become rare to a posting list, with room for one more point."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t i, size = max(4, feature.count + 1)
         cdef double value
@@ -425,8 +425,8 @@ cdef class Points(Owner):
         feature.dense = NULL
 
     cdef int forget_emptied(self) except -1:
-        """Features that no point has become unknown, the one that was emptied last first: so new features that got no
-        point leave no trace."""
+        """Drop the features that no point has, the last emptied first, so that new features without a point leave no
+        trace."""
         cdef int32_t slot
         while self.n_emptied:
             self.n_emptied -= 1
@@ -444,7 +444,7 @@ cdef class Points(Owner):
         self.n_emptied += 1
 
     cdef int drop_feature(self, int32_t slot) except -1:
-        """No support vector has it any more; its posting buffer stays for the slot's next feature."""
+        """Drop a feature that no point has; its posting buffer stays for the slot's next feature."""
         cdef Feature *feature = &self.features[slot]
         if self.vocabulary.pop(<object> feature.key, None) != slot:  # its __hash__ or __eq__ has changed
             self.vocabulary = {key: at for key, at in self.vocabulary.items() if at != slot}
@@ -457,8 +457,8 @@ cdef class Points(Owner):
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:
-        """A feature became a posting list or ceased to be one.  Done at once: were it left to the next evaluation, a
-        prediction would decide in which order these sums are formed."""
+        """Recompute ``sparse_square`` after features became dense or sparse.  This cannot wait until the next
+        evaluation: the order of summation would then depend on when the model predicts."""
         cdef Py_ssize_t j, k
         cdef Feature *feature
         if not self.sparse_square_stale:
@@ -472,9 +472,9 @@ cdef class Points(Owner):
         self.sparse_square_stale = False
 
     cdef int drop(self, Py_ssize_t p) except -1:
-        """Remove z_p; the last point takes its position, and n is one less.  ``forget_emptied`` is owed.
+        """Remove z_p; the last point takes its position.  The caller must then call ``forget_emptied``.
 
-        Requires a position that is there.
+        Requires a valid position.
         """
         cdef Py_ssize_t j, k, last = self.n - 1
         cdef Owned *own = &self.owned[p]
@@ -524,10 +524,10 @@ cdef class Points(Owner):
     # Pickling ---------------------------------------------------------------------------------------------------------
 
     cdef dict state(self):
-        """What the points are, without scratch: features in order of slot, points as (feature, value) lists.
+        """Return the state without scratch: features in order of slot, points as (feature, value) lists.
 
-        Every order in which numbers are summed is part of it (slots, posting lists, those of a support vector), so that
-        what is restored goes on bit for bit.
+        The state includes every order of summation (of slots, of posting lists, of a point's posting lists), so that
+        restored points resume bit for bit.
         """
         cdef Py_ssize_t i, j, k, at = 0, cells = 0
         cdef double amount
@@ -579,9 +579,9 @@ cdef class Points(Owner):
         }
 
     cdef int restore(self, dict state) except -1:
-        """Go on from a state, each number of which is checked.  Requires that there are no points yet.
+        """Resume from a state, after checking every number.  Requires that there are no points yet.
 
-        It is the first of the objects to be restored: the others then make room for ``capacity`` points.
+        Points are restored before other objects, which then make room for ``capacity`` points.
         """
         cdef Py_ssize_t i, j, k, n, at = 0
         cdef Feature *feature
@@ -644,7 +644,7 @@ cdef class Points(Owner):
     # The invariants at the head of this file, by brute force ----------------------------------------------------------
 
     cdef list check(self):
-        """The invariants by brute force; every point."""
+        """Assert the invariants by brute force; return every point."""
         cdef Py_ssize_t i, j, k, n = self.n
         cdef Feature *feature
         assert n <= self.capacity and (self.max_points is None or n <= self.max_points)

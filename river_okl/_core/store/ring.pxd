@@ -6,11 +6,11 @@ cdef class Ring(Owner):
     cdef Py_ssize_t limit       # records
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t room
-    cdef Py_ssize_t start       # the record that came first
+    cdef Py_ssize_t start       # position of the oldest record
     cdef char *records
 
     cdef inline void *at(self, Py_ssize_t i) noexcept nogil:
-        """The i-th record, the oldest first."""
+        """Return record i, the oldest first."""
         return self.records + (self.start + i) % self.room * self.item
 
     cdef int reserve(self, Py_ssize_t room) except -1

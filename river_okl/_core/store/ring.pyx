@@ -1,4 +1,4 @@
-"""The latest records of one size: they go in the order in which they came."""
+"""A ring of the latest records, all of one size: the oldest record is dropped first."""
 
 from libc.string cimport memcpy
 
@@ -10,13 +10,13 @@ cdef Py_ssize_t LEAST_ROOM = 8
 
 
 cdef class Ring(Owner):
-    """At most ``limit`` records of ``item`` bytes; room for them is made as they come."""
+    """At most ``limit`` records of ``item`` bytes; memory grows with the number of records."""
 
     def __init__(self, Py_ssize_t limit, Py_ssize_t item):
         self.limit, self.item = limit, item
 
     cdef int reserve(self, Py_ssize_t room) except -1:
-        """Make room for n records, and begin with the oldest one."""
+        """Reallocate room for ``room`` records, and move the oldest one to the start."""
         cdef Py_ssize_t i
         cdef char *records = <char *> self.resize(NULL, 0, room, self.item)
         for i in range(self.n):
@@ -26,7 +26,7 @@ cdef class Ring(Owner):
         return 0
 
     cdef void *append(self) except NULL:
-        """Add a record and return it, to be written; the oldest one goes if there are ``limit``."""
+        """Add a record and return it, to be written; drop the oldest one if there are ``limit``."""
         if self.n == self.room and self.room < self.limit:
             self.reserve(min(self.limit, max(LEAST_ROOM, 2 * self.room)))
         elif self.n == self.room:
@@ -35,12 +35,12 @@ cdef class Ring(Owner):
         return self.at(self.n - 1)
 
     cdef void drop(self, Py_ssize_t count) noexcept:
-        """Drop the oldest ones."""
+        """Drop the ``count`` oldest records."""
         self.start = (self.start + count) % self.room
         self.n -= count
 
     cdef void clear(self) noexcept:
-        """Drop all, and their room."""
+        """Drop all records, and free their memory."""
         self.release(self.records)
         self.records = NULL
         self.n = self.room = self.start = 0

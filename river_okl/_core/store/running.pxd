@@ -19,24 +19,24 @@ cdef extern from *:
 
 
 cdef struct Running:
-    # Running mean and variance; old numbers are forgotten slowly, or at once if the unit has changed.
+    # Running mean and variance; old values are forgotten slowly, or at once if the unit has changed.
     int64_t count
     double mean, variance
-    int64_t block               # numbers since the last check of the unit, and their statistics:
+    int64_t block               # values since the last check of the unit, and their statistics:
     double block_mean, block_square
-    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
-    double outlier              # the last one
+    int64_t run                 # number of outliers in a row; one that agrees with the outlier before counts AGREEING
+    double outlier              # the last outlier
 
 
 cdef inline double held(double delta, int64_t count, double variance) noexcept nogil:
-    """A deviation from the mean, clipped if the value is an outlier."""
+    """Return a deviation from the mean, clipped if the value is an outlier."""
     if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
         return delta
     return copysign(OUTLYING * sqrt(variance), delta)
 
 
 cdef inline int64_t run_with(const Running *numbers, double value) noexcept nogil:
-    """The run of outliers once this value is counted."""
+    """Return ``run`` as it is after this value."""
     cdef double delta = value - numbers.mean
     if held(delta, numbers.count, numbers.variance) == delta:
         return 0
@@ -46,7 +46,7 @@ cdef inline int64_t run_with(const Running *numbers, double value) noexcept nogi
 
 
 cdef inline double counted(const Running *numbers, double value) noexcept nogil:
-    """The deviation from the mean with which a value is counted."""
+    """Return the deviation from the mean with which a value enters the statistics."""
     cdef double delta = value - numbers.mean
     return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
 

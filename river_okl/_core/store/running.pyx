@@ -1,12 +1,12 @@
-"""The mean and variance of one number along a stream, which old numbers leave slowly, or at once if the unit changes.
+"""Running mean and variance along a stream.  Old values are forgotten slowly, or at once if the unit changes.
 
 Averages are exponential after ``MEMORY`` values.  If ``BLOCK`` values together vary by less than ``UNIT`` of the
 standard deviation, but do vary, the unit has changed to a larger one: the statistics restart from these values.  They
-also restart if the ``FIRST`` values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the deviation:
-outliers among the initial values go undetected.  A value more than ``OUTLYING`` standard deviations from the mean
-counts as one at that distance, so that a sensor's 9999 does no harm.  The third of three such values that agree (each
-is closer to the one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in a row, shows that the
-level has changed: from then on they count as they are.
+also restart if the ``FIRST`` values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the standard
+deviation: outliers among the initial values go undetected.  A value more than ``OUTLYING`` standard deviations from the
+mean is an outlier and counts as one at that distance, so that a sensor's 9999 does no harm.  The third of three
+outliers that agree (each is closer to the one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in
+a row, shows that the level has changed: from then on outliers count with their own values.
 """
 
 from libc.math cimport fmax, fmin, isfinite
@@ -23,7 +23,7 @@ NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "
 
 
 cdef double z_score(const Running *numbers, double value) noexcept nogil:
-    """A counted value, in standard deviations from the mean."""
+    """Return the distance of a counted value from the mean, in standard deviations."""
     cdef double found = (
         (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
     )
@@ -32,14 +32,14 @@ cdef double z_score(const Running *numbers, double value) noexcept nogil:
 
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil:
-    """A counted value, or the closest one that is no outlier."""
+    """Return a counted value, or the closest value that is no outlier."""
     return value if numbers.run >= RUN else numbers.mean + held(
         value - numbers.mean, numbers.count, numbers.variance
     )
 
 
 cdef bint update(Running *numbers, double value) noexcept nogil:
-    """Count a value; returns whether the statistics have restarted."""
+    """Count a value; return whether the statistics have restarted."""
     cdef bint again = False
     cdef double gain, share, delta
     cdef int64_t run = run_with(numbers, value)
@@ -71,7 +71,7 @@ cdef bint update(Running *numbers, double value) noexcept nogil:
 
 
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
-    """The unit has changed: values become ratio · value."""
+    """Convert the statistics to a new unit, in which values are ratio · value."""
     numbers.mean = bounded(ratio * numbers.mean)
     numbers.block_mean = bounded(ratio * numbers.block_mean)
     numbers.outlier = bounded(ratio * numbers.outlier)
@@ -84,7 +84,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 
 cdef tuple running_state(const Running *numbers):
-    """In the order of ``NUMBERS``, for ``running_from``."""
+    """Return the statistics in the order of ``NUMBERS``, for ``running_from``."""
     return (
         <double> numbers.count, numbers.mean, numbers.variance, <double> numbers.block, numbers.block_mean,
         numbers.block_square, <double> numbers.run, numbers.outlier
@@ -92,7 +92,7 @@ cdef tuple running_state(const Running *numbers):
 
 
 cdef Running running_from(state, str what) except *:
-    """From a state, after checking every number; ``what`` they are the statistics of."""
+    """Restore from a state, after checking every number; ``what`` names them in errors."""
     cdef Running made
     if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
         raise ValueError(f"{what} out of range")

@@ -9,7 +9,7 @@ cdef extern from *:
     #define LARGEST_SUM 1e120    /* of squares of features along a stream */
     #define LARGEST_COUNT 4503599627370496  /* 2^52, of samples: exact as a double, too */
 
-    /* Whether two names are equal, as far as can be known without a call: identical objects or equal strings. */
+    /* Whether two names are known to be equal without a call: identical objects or equal strings. */
     static inline int okl_same_name(PyObject *a, PyObject *b) {
         if (a == b) return 1;
         if (a == NULL || !PyUnicode_CheckExact(a) || !PyUnicode_CheckExact(b)) return 0;
@@ -28,7 +28,7 @@ cdef struct Sample:
     # An encoded sample: its items in order, with the slot of each feature (-1: no point has it).  Initialised with
     # zeros; the owner calls free_sample, and set_square after changing `numbers`.
     Py_ssize_t size, allocated
-    PyObject **keys             # owned; those beyond `size` are from an earlier sample, a guess for the next
+    PyObject **keys             # owned; keys beyond `size` are from an earlier sample, a guess for the next
     int32_t *slots
     double *numbers
     Py_ssize_t version          # of the vocabulary when `slots` were looked up
@@ -53,7 +53,7 @@ cdef Given given_of(object owner, Sample *x)
 cdef tuple items_of(dict sample)
 
 cdef inline void set_key(Sample *x, Py_ssize_t i, PyObject *key) noexcept:
-    """Item i has this name, or none; the old one goes last, as its destructor may run Python code."""
+    """Set the name of item i, or NULL; the old name is released last, as its destructor may run Python code."""
     cdef PyObject *old = x.keys[i]
     Py_XINCREF(key)
     x.keys[i] = key

@@ -19,13 +19,13 @@ cdef extern from "Python.h":
 
 cdef enum:
     LONGEST = 200       # characters of a name or string that is stored as it is
-    STARTING = 100      # of a longer one so many are stored, and a digest
+    STARTING = 100      # characters stored of a longer one, in front of a digest
 
 cdef double WHOLE = 2.0**63
 
 
 def shown(value):
-    """A value for an error message: one short line, even if its __repr__ fails."""
+    """Return a value for an error message: one short line, even if its __repr__ fails."""
     try:
         text = " ".join(repr(value).split())
     except Exception as error:  # such as that of an integer with more than 4,300 digits
@@ -49,7 +49,7 @@ cdef object rejected(key, value, bint in_frame=False):
 
 
 cpdef double number(object key, object value) except? -1.0:
-    """The value of a feature as a double; an error names the feature."""
+    """Return the value of a feature as a double; an error names the feature."""
     cdef double v = 0.0
     if PyFloat_CheckExact(value):
         v = PyFloat_AS_DOUBLE(value)
@@ -76,7 +76,7 @@ cpdef object missing(object value):
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
-    """Reserve room for this many items; existing ones are kept."""
+    """Reserve room for ``size`` items; existing items are kept."""
     cdef Py_ssize_t allocated
     if size > x.allocated:
         allocated = max(size, 2 * x.allocated, 8)
@@ -88,7 +88,7 @@ cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
 
 
 cdef void free_sample(Sample *x) noexcept:
-    """Free what a sample owns."""
+    """Free the buffers of a sample."""
     cdef Py_ssize_t i
     for i in range(x.allocated):
         set_key(x, i, NULL)
@@ -100,7 +100,7 @@ cdef void free_sample(Sample *x) noexcept:
 
 
 cdef tuple items_of(dict sample):
-    """The names and values of a dict, one after the other, at one moment: no Python code runs while they are copied."""
+    """Return a snapshot of a dict, its names and values alternating: no Python code runs while they are copied."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t position = 0, i = 0, size = -1
@@ -131,8 +131,8 @@ cdef bint is_long(object name):
 
 
 cpdef object stored(object name):
-    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory
-    of a model does not depend on the length of its strings."""
+    """Return a name or string as it is stored: itself, or if it is long its start and a digest of the whole, so that
+    the memory of a model does not depend on the length of its strings."""
     if not is_long(name):
         return name
     if isinstance(name, str):
@@ -147,7 +147,7 @@ cpdef object stored(object name):
 cdef class Given:
     """The last sample of a model's function: ``evaluate`` accepts it in place of the dict that it was read from.
 
-    A dict is read once for each step: its values may change whenever Python code runs, in this thread or another.
+    A dict is read once per step, because its values may change whenever Python code runs, in this thread or another.
     Valid until the next sample.
     """
 
@@ -159,7 +159,7 @@ cdef Given given_of(object owner, Sample *x):
 
 
 cdef size_t size_of_sample(const Sample *x) noexcept:
-    """The size of what a sample owns, in bytes."""
+    """Return the size of a sample's buffers in bytes."""
     return x.allocated * (sizeof(PyObject *) + sizeof(int32_t) + sizeof(double))
 
 
@@ -185,7 +185,7 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
 
 
 cpdef bint is_number(object value) except -1:
-    """Whether a value is a real number: ``float`` also accepts strings, bytes, NumPy's times and complex numbers."""
+    """Whether a value is a real number.  ``float`` also accepts strings, bytes, NumPy's times and complex numbers."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         return False
     if getattr(value, "ndim", 0):  # arrays of one element, which some versions of NumPy convert
@@ -224,22 +224,22 @@ cdef class Frame:
         return self
 
     def items(self):
-        """The items of the current row, as those of a dict."""
+        """Return the items of the current row, like those of a dict."""
         return [(name, self.matrix[self.row, j]) for j, name in enumerate(self.names)]
 
 
 def plain(name):
-    """A name for pickling, which depends on identity: equal strings become one object, equal tuples different ones."""
+    """Return a name for pickling, which depends on identity: equal strings become one object, tuples are copied."""
     if type(name) is str:
         return sys.intern(name)
     return tuple([plain(part) for part in name]) if type(name) is tuple else name
 
 
 cpdef object canonical(object value):
-    """A plain value for all that are equal to it as keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True.
+    """Return one plain value for all equal keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True.
 
-    Its repr is the same in all processes.  Of numbers that are neither a double nor an integer of 64 bits it has the
-    hash, which is that of all equal ones: Python does not write integers of more than 4,300 digits.
+    Its repr is the same in all processes.  Numbers that are neither a double nor a 64-bit integer are replaced by their
+    hash, which equal numbers share: Python does not write integers of more than 4,300 digits.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -260,7 +260,7 @@ cpdef object canonical(object value):
         return ("number", hash(value)) if value == value else value
     except OverflowError:
         return "number", hash(value)
-    except Exception:  # of a type of the user's
+    except Exception:  # a user's own type
         return value
 
 

@@ -9,7 +9,7 @@ from river_okl._core.store.table cimport Axis
 
 cdef struct Feature:
     PyObject *key               # owned; NULL: the place is free
-    int64_t first, last         # when it was first and last seen
+    int64_t first, last         # index of the first and last sample with it
     int64_t count               # samples with it
     Running values              # statistics of the values seen
     bint centred                # nearly every sample since the first has had it
@@ -25,7 +25,7 @@ cdef class Scaler(Owner):
     cdef list free_places
     cdef readonly int64_t seen  # samples learned
     cdef readonly Py_ssize_t n_centred
-    # scratch: places of the items of the last samples, as a guess for the next
+    # scratch: names and places of the last samples' items, as a guess for the next sample
     cdef PyObject **keys
     cdef int32_t *places
     cdef Py_ssize_t items_allocated

@@ -1,23 +1,23 @@
 """Standardisation inside the model, by running statistics of each feature.
 
-A feature that (nearly) every sample has is centred and divided by its standard deviation.  One that is absent from some
-samples is divided by the root mean square of the values seen and never centred, so that an absent value stays 0 and a
-0/1 feature stays 0/1.  The statistics include the current sample, as ``StandardScaler.learn_one`` followed by
+A feature that (nearly) every sample has is centred and divided by its standard deviation.  A feature that is absent
+from some samples is divided by the root mean square of the values seen and never centred, so that an absent value stays
+0 and a 0/1 feature stays 0/1.  The statistics include the current sample, as ``StandardScaler.learn_one`` followed by
 ``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
 
-Stored for each feature: the mean and variance of the values seen (running.pyx), and how often it was present.  An
-outlier is scaled to the largest distance from the mean that counts.
+Stored for each feature: the mean and variance of the values seen (running.pyx), and the number of samples with it.  An
+outlier is clipped to ``OUTLYING`` standard deviations.
 
-A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent from a
-sample, it has the scaled value of 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
-value is 0, but if a sensor failed nothing is known.
+A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If a sample lacks it, its
+value is the scaled 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent value is 0, but
+after a sensor failure the value is unknown.
 
 Two numbers in a sample encode other values.  Infinity is the indicator of a string (words.pyx): its scaled value is
 ``INDICATOR``, however rare the string is, and it is never centred.  NaN is a gap, scaled to 0: the feature counts as
 present.  Neither changes the mean or variance of a feature.
 
-The number of features is bounded: if there are more than ``SPARE`` and more than twice those of the points,
-unreferenced ones are dropped, the longest unseen first.
+The number of features is bounded: beyond ``SPARE`` plus twice the number of features of the points, features that no
+point has are dropped, the longest unseen first.
 """
 
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -90,23 +90,23 @@ cdef class Scaler(Owner):
                 self.set_key(i, x.keys[i])
                 self.places[i] = -1 if place is None else place
                 if self.places[i] >= self.size or (self.places[i] >= 0 and self.features[self.places[i]].key == NULL):
-                    self.places[i] = -1  # of a name whose hash has changed, so that it was not forgotten
+                    self.places[i] = -1  # an outdated entry, left over because the hash of its name had changed
         return 0
 
     cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept:
-        """The place of item i is that of this name."""
+        """Set the name to which the place of item i belongs."""
         cdef PyObject *old = self.keys[i]
         Py_INCREF(<object> key)
         self.keys[i] = key
         Py_XDECREF(old)
 
     cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept:
-        """Item i, for which there is room, is the feature of this place."""
+        """Set item i to the feature of this place; requires room for the item."""
         self.set_key(i, self.features[place].key)
         self.places[i] = <int32_t> place
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
-        """Whether it will be centred after the current sample."""
+        """Whether the feature will be centred after the current sample."""
         cdef double there = <double> (feature.count + present), samples = <double> (self.seen + 2 - feature.first)
         if feature.word:
             return False
@@ -116,7 +116,7 @@ cdef class Scaler(Owner):
         )
 
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
-        """The value of a feature, scaled as if it had been learned; place -1 is a new feature."""
+        """Return a value scaled as if it had been learned; place -1 is a new feature."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
         if not isfinite(value):  # a gap or a word
@@ -139,15 +139,15 @@ cdef class Scaler(Owner):
         return fmin(fmax(value / sqrt(variance), -OUTLYING), OUTLYING) if variance > 0.0 else 0.0
 
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
-        """The value of a centred feature that is absent."""
+        """Return the scaled value of a centred feature that is absent."""
         cdef Feature *feature = &self.features[place]
         if not self.active or not self.is_centred(feature, False) or feature.values.variance <= 0.0:
             return 0.0
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
-        """Number of centred features absent from this sample; present ones are marked with ``stamp``.  -1 if the sample
-        has one of them twice."""
+        """Return the number of centred features absent from this sample, or -1 if the sample has a feature twice.
+        Present features are marked with ``stamp``."""
         cdef Py_ssize_t i, there = 0
         self.stamp += 1
         for i in range(x.size):
@@ -159,7 +159,7 @@ cdef class Scaler(Owner):
         return self.n_centred - there
 
     cdef int add_features(self, const Sample *x, Py_ssize_t size) except -1:
-        """Places for the new features among the first ``size`` items of a sample."""
+        """Add the new features among the first ``size`` items of a sample."""
         cdef Py_ssize_t i
         cdef Feature *feature
         new = [i for i in range(size) if self.places[i] < 0]
@@ -210,7 +210,7 @@ cdef class Scaler(Owner):
         return 0
 
     cdef int32_t place_of(self, object key) except -1:
-        """A place for a new feature."""
+        """Return a place for a new feature."""
         cdef int32_t place
         cdef Py_ssize_t allocated
         if not self.free_places:
@@ -228,7 +228,7 @@ cdef class Scaler(Owner):
         return place
 
     cdef list forget(self, dict held):
-        """Drop features that no point has if there are too many of them; returns the freed places."""
+        """Drop features that are not in ``held`` if there are too many; return the freed places."""
         cdef Py_ssize_t place
         if len(self.index) <= SPARE + 2 * len(held):
             return None
@@ -245,7 +245,7 @@ cdef class Scaler(Owner):
         return gone
 
     def statistics(self):
-        """(mean, standard deviation, whether it is centred) of every feature."""
+        """Return (mean, standard deviation, whether it is centred) of every feature."""
         cdef Feature *feature
         found = {}
         for key, place in self.index.items():
@@ -254,7 +254,7 @@ cdef class Scaler(Owner):
         return found
 
     def state(self):
-        """The state by name, for ``restore``."""
+        """Return the state by name, for ``restore``."""
         cdef Feature *feature
         rows, numbers = [], []
         for key, place in self.index.items():  # no-cython-lint

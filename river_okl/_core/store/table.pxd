@@ -9,41 +9,41 @@ cdef enum:
 
 
 cdef class Axis:
-    # What an array has one of each of.
+    # A dimension of arrays: its items are points, features or classes.
     cdef readonly str name          # "point", "feature" or "class"
-    cdef public Py_ssize_t n        # how many there are, unless another object counts them
-    cdef readonly Py_ssize_t room   # how many the arrays have room for
-    cdef Py_ssize_t min_room        # of this, if there is any
-    cdef Py_ssize_t growth_eighths  # of it are added when it is full, if not more are needed
-    cdef object owner               # of what is counted elsewhere:
-    cdef const Py_ssize_t *length   # how many there are
-    cdef const Py_ssize_t *needed   # how many room is needed for
+    cdef public Py_ssize_t n        # number of items, unless another object counts them
+    cdef readonly Py_ssize_t room   # number of items that the arrays have room for
+    cdef Py_ssize_t min_room        # minimum room, if there is any
+    cdef Py_ssize_t growth_eighths  # eighths of the room that are added when it is full, unless more is needed
+    cdef object owner               # of the two numbers below, if another object counts the items
+    cdef const Py_ssize_t *length   # number of items
+    cdef const Py_ssize_t *needed   # number of items that room is needed for
 
     cdef bint is_full(self) noexcept
 
 
 @cython.final
 cdef class Classes(Axis):
-    cdef readonly double split      # 0: one of each class; else one for two classes together, and what it becomes
+    cdef readonly double split      # 0: one item per class; else two classes share one, until a third (table.pyx)
 
     cdef Py_ssize_t after(self) noexcept
 
 
 @cython.final
 cdef class Array:
-    # A declaration.  The tables that make the same one share it; it is never freed.
-    cdef readonly str name          # in a state; None: it is derived from the others, or scratch
-    cdef Py_ssize_t axes[MAX_AXES]     # fixed numbers, and for axis i of the table -1 - i
+    # A declaration.  Tables with equal declarations share it; it is never freed.
+    cdef readonly str name          # in a state; None: a derived or scratch array
+    cdef Py_ssize_t axes[MAX_AXES]  # a fixed length, or -1 - i for axis i of the table
     cdef Py_ssize_t n_axes
     cdef readonly object dtype
     cdef readonly double low, high
     cdef readonly str merge
-    cdef readonly int power         # of the target's unit that its values are in
+    cdef readonly int power         # power of the target's unit in which its values are
     cdef bint triangle, scratch
-    cdef Py_ssize_t offset          # of the pointer to its buffer, in its owner; of a number, of itself
-    cdef Py_ssize_t item            # bytes
-    cdef char blank[8]              # of a new cell
-    cdef bint zero                  # it is 0
+    cdef Py_ssize_t offset          # in the table: of the pointer to the buffer, or of the number itself
+    cdef Py_ssize_t item            # bytes of a cell
+    cdef char blank[8]              # default value of a cell
+    cdef bint zero                  # whether the default is 0
 
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept
 
@@ -52,7 +52,7 @@ cdef class Table(Owner):
     cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
-    cdef dict parts                 # tables of its own, by name; None: it has none
+    cdef dict parts                 # contained tables, by name; None: there are none
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept

@@ -1,6 +1,6 @@
-"""Arrays with axes, each declared once: what keeps it alive follows from its declaration.
+"""Arrays with axes: each is declared once, and growing, saving, checking and merging follow from the declaration.
 
-An object with arrays is a ``Table``.  It declares each of them where it is made, and works on their pointers:
+An object with arrays is a ``Table``.  Its constructor declares each array, and its methods work on the pointers:
 
     self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
     self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, merge="sum")
@@ -8,13 +8,13 @@ An object with arrays is a ``Table``.  It declares each of them where it is made
     self.scratch(<size_t> &self.score, (self.per_class,))
     self.ridge = self.contain("ridge", Ridge(...))
 
-A declared array is saved, checked and merged under its name; a derived one is computed from those, and a scratch one
-holds what concerns the last sample.  All of them grow with their axes.  Without axes it is a number, the attribute
-itself.  A table may contain others, which are saved as parts of its state.
+A declared array is saved, checked and merged under its name.  A derived array is computed from declared arrays.  A
+scratch array holds values of the last sample.  All of them grow with their axes.  An array without axes is a number,
+the attribute itself.  A table may contain other tables, which are saved as parts of its state.
 
-An axis is what an array has one of each of: points, features (by their places in the scaler), classes, or a fixed
-number of something.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop
-takes the room of an axis from the axis.  Cells beyond the length of an axis have the default value.
+An axis is a dimension whose items are points, features (by their places in the scaler) or classes, or that has a fixed
+length.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop takes the room
+of an axis from the axis.  Cells beyond the length of an axis have the default value.
 """
 
 from libc.math cimport fmax, fmin
@@ -28,18 +28,18 @@ from river_okl._core.states import LARGEST_NUMBER, checked_array
 
 
 cdef class Axis:
-    """What arrays of one table have one of each of.
+    """A dimension that the arrays of a table share: one item per point, feature or class.
 
     Parameters
     ----------
     name
         "point", "feature" or "class".
     n
-        How many there are.
+        Number of items.
     min_room
-        The least room, if there is any.
+        Minimum room, if there is any.
     growth_eighths
-        How many eighths are added to the room when it is full.
+        Number of eighths of the room that are added when it is full.
     """
 
     def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t min_room=0, Py_ssize_t growth_eighths=0):
@@ -47,7 +47,7 @@ cdef class Axis:
         self.length = self.needed = &self.n
 
     cdef bint is_full(self) noexcept:
-        """Whether more room is needed than there is."""
+        """Whether the axis needs more room than it has."""
         return self.needed[0] > self.room
 
     def __len__(self):
@@ -60,9 +60,9 @@ cdef class Classes(Axis):
     Parameters
     ----------
     n
-        How many there are.
+        Number of items.
     split
-        If it is not 0, the axis has one function f of two classes until there is a third: then the first class has the
+        If it is not 0, two classes share one function f until a third class is added: then the first class gets the
         function -split · f, the second split · f, and the third 0.
     """
 
@@ -71,7 +71,7 @@ cdef class Classes(Axis):
         self.split = split
 
     cdef Py_ssize_t after(self) noexcept:
-        """How many there are once there is one class more."""
+        """Return the number of items once one more class is added."""
         return 3 if self.split and self.n == 1 else self.n + 1
 
 
@@ -93,13 +93,13 @@ cdef class Array:
         self.zero = not any(value)
 
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept:
-        """The default value in n cells."""
+        """Set n cells to the default value."""
         cdef Py_ssize_t i
         for i in range(n):
             memcpy(cells + i * self.item, self.blank, self.item)
 
 
-cdef dict shared = {}               # all declarations, so that ten thousand models have them once
+cdef dict shared = {}               # all declarations, so that ten thousand models store them only once
 
 
 cdef class Table(Owner):
@@ -108,34 +108,34 @@ cdef class Table(Owner):
     def __cinit__(self):
         self.axes = ()
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # Declarations -----------------------------------------------------------------------------------------------------
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
         high=LARGEST_NUMBER, merge=None, int power=0, triangle=False, scratch=False
     ):
-        """An array of the state, or a number.
+        """Declare an array of the state, or a number.
 
         Parameters
         ----------
         address
-            Of the pointer, an attribute of this object; of a number, of the attribute that it is.
+            Address of the attribute that is the array's pointer, or the number itself.
         name
-            In the state.
+            Key in the state.
         axes
-            An ``Axis``, or a fixed number, for each dimension; none: a number.
+            An ``Axis`` or a fixed length for each dimension; empty for a number.
         dtype
-            Of a cell, at most eight bytes.
+            Type of a cell, at most eight bytes.
         default
-            The value of a new cell.
+            Value of a new cell.
         low, high
-            Between which ``restore`` demands all values.
+            Bounds of the values that ``restore`` accepts.
         merge
-            How it merges, a word of ``river_okl.merging.mixture``; None: as ``merged`` of this object says.
+            Name of a merging rule of ``river_okl.merging.mixture``; None: ``merged`` of this object decides.
         power
-            Of the target's unit: 1 for errors, 2 for squared ones.
+            Power of the target's unit in which the values are: 1 for errors, 2 for squared errors.
         triangle
-            Whether it is a symmetric matrix of fixed size, of which only the lower triangle is used, and saved.
+            Whether the array is a symmetric matrix of fixed size: only its lower triangle is used and saved.
         """
         cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
         cdef Array array
@@ -164,22 +164,22 @@ cdef class Table(Owner):
         self.n_declared += 1
 
     def derive(self, size_t address, tuple axes, *, dtype="f8", default=0.0):
-        """An array that is computed from those of the state."""
+        """Declare an array that is computed from arrays of the state."""
         self.declare(address, None, axes, dtype=dtype, default=default)
 
     def scratch(self, size_t address, tuple axes, *, dtype="f8"):
-        """An array whose values are of the last sample: they do not follow what happens to the items of an axis."""
+        """Declare an array of values of the last sample: they are not moved or reset with the items of an axis."""
         self.declare(address, None, axes, dtype=dtype, scratch=True)
 
     def contain(self, str name, part):
-        """Add a table of its own, which is saved as a part of the state; returns it."""
+        """Add a table that is saved as a part of this table's state; return it."""
         if self.parts is None:
             self.parts = {}
         self.parts[name] = part
         return part
 
     cpdef void discard(self, size_t address) noexcept:
-        """An array is no longer needed; its pointer becomes NULL."""
+        """Free an array that is no longer needed, and set its pointer to NULL."""
         cdef void **pointer = <void **> address
         cdef Py_ssize_t i, kept = 0
         for i in range(self.n_declared):
@@ -191,19 +191,19 @@ cdef class Table(Owner):
         pointer[0] = NULL
 
     cdef void **pointer(self, Array array) noexcept:
-        """The attribute that points to its buffer."""
+        """Return the address of the attribute that points to the array's buffer."""
         return <void **> (<char *> <PyObject *> self + array.offset)
 
     cdef char *start(self, Array array) noexcept:
-        """Its first cell."""
+        """Return the address of the array's first cell."""
         return <char *> self.pointer(array) if array.n_axes == 0 else <char *> self.pointer(array)[0]
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept:
-        """Of an axis of an array."""
+        """Return the room of an entry of ``Array.axes``."""
         return axis if axis >= 0 else (<Axis> self.axes[-1 - axis]).room
 
     cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
-        """Whether an array has this axis; of how many rows, and how many cells each item of a row has."""
+        """Whether an array has this axis; sets ``before`` to its number of rows, ``after`` to the cells per item."""
         cdef Py_ssize_t k
         cdef bint found = False
         before[0] = after[0] = 1
@@ -217,7 +217,7 @@ cdef class Table(Owner):
         return found
 
     def arrays(self):
-        """Those of the state, with their axes."""
+        """Return the arrays of the state, with their axes."""
         cdef Py_ssize_t k
         cdef Array array
         found = []
@@ -232,7 +232,7 @@ cdef class Table(Owner):
     # Room -------------------------------------------------------------------------------------------------------------
 
     cpdef int reserve(self) except -1:
-        """Room for all that the axes count."""
+        """Make room for all items of the axes."""
         cdef Axis axis
         for each in self.axes:
             axis = <Axis> each
@@ -241,7 +241,7 @@ cdef class Table(Owner):
         return 0
 
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
-        """Room for n along an axis, in every array that has it."""
+        """Make room for n items of an axis in every array that has it."""
         cdef Py_ssize_t i, j, before, after, row, old = axis.room
         cdef Py_ssize_t room = max(n, axis.min_room, old + old * axis.growth_eighths // 8)
         cdef Array array
@@ -253,7 +253,7 @@ cdef class Table(Owner):
             array = <Array> self.declared[j]
             if not self.strides(array, axis, &before, &after):
                 continue
-            row = after * array.item  # bytes of what there is of each item
+            row = after * array.item  # bytes per item
             cells = <char *> self.pointer(array)[0]
             new = <char *> self.resize(NULL, 0, before * room * after, array.item)
             for i in range(before):
@@ -268,7 +268,7 @@ cdef class Table(Owner):
     # Changes ----------------------------------------------------------------------------------------------------------
 
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept:
-        """Item i of an axis is new: its cells have the default value."""
+        """Set the cells of item i of an axis to the default value."""
         cdef Py_ssize_t j, k, before, after
         cdef Array array
         for k in range(self.n_declared):
@@ -280,7 +280,7 @@ cdef class Table(Owner):
                     )
 
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
-        """Item i of an axis, which counts it no longer, is gone: the last one takes its position."""
+        """Remove item i of an axis, whose length is already one less: the last item takes its position."""
         cdef Py_ssize_t j, k, before, after, row, last = axis.length[0]
         cdef Array array
         cdef char *cells
@@ -294,7 +294,7 @@ cdef class Table(Owner):
         self.reset(axis, last)
 
     cpdef int append_class(self, Classes axis) except -1:
-        """One more class; see ``Classes``."""
+        """Add a class (see ``Classes``)."""
         cdef Py_ssize_t i, j, k, before, after
         cdef Array array
         cdef double *cells
@@ -312,7 +312,7 @@ cdef class Table(Owner):
         return 0
 
     cpdef void change_unit(self, double ratio) noexcept:
-        """Convert what is in the unit of a target y, which becomes ratio · y; values stay within their bounds."""
+        """Convert arrays in units of the target y, which becomes ratio · y; values are clipped to their bounds."""
         cdef Py_ssize_t i, j, size, after
         cdef Array array
         cdef double *cells
@@ -338,29 +338,29 @@ cdef class Table(Owner):
             for name in self.parts:
                 (<Table> self.parts[name]).copy(other.parts[name])
 
-    # What is saved ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     cdef object buffer(self, Array array):
-        """All cells of an array, as one of NumPy on its buffer."""
+        """Return all cells of an array as a NumPy array that shares the buffer."""
         cdef Py_ssize_t k, size, after
         room = [self.room(array.axes[k]) for k in range(array.n_axes)]
         self.strides(array, None, &size, &after)
         return viewed(self.start(array), size, array.dtype).reshape(room)
 
     cdef object cells(self, Array array):
-        """Those in use."""
+        """Return the cells in use, as a view."""
         cdef Py_ssize_t k
         numbers = [array.axes[k] for k in range(array.n_axes)]
         lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
         return self.buffer(array)[(..., *[slice(n) for n in lengths])]
 
     cdef object saved(self, Array array):
-        """What a state has of an array."""
+        """Return an array as it is in a state."""
         cells = self.cells(array)
         return cells[np.tril_indices(len(cells))] if array.triangle else cells.copy() if array.n_axes else cells.item()
 
     cdef int check_saved(self, Array array, dict state) except -1:
-        """Raise ValueError unless a state has an array of this type and shape, within the bounds."""
+        """Raise ValueError unless the state contains the array with its type and shape, within its bounds."""
         name, shape = array.name, self.cells(array).shape
         if array.n_axes == 0:
             kind = float if array.dtype.kind == "f" else int
@@ -372,7 +372,7 @@ cdef class Table(Owner):
         return 0
 
     def state(self):
-        """What ``restore`` takes, by name."""
+        """Return the state by name, for ``restore``."""
         cdef Array array
         self.reserve()
         found = {}
@@ -383,7 +383,7 @@ cdef class Table(Owner):
         return found | {name: part.state() for name, part in (self.parts or {}).items()}
 
     def restore(self, dict state):
-        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         cdef Array array
         self.reserve()
         named = [array for array, _ in self.arrays()]
@@ -397,11 +397,11 @@ cdef class Table(Owner):
         self.restored()
 
     cpdef int restored(self) except -1:
-        """Compute what is derived from what was restored."""
+        """Compute the derived arrays after a restore."""
         return 0
 
     def permuted(self, dict state, list order):
-        """A state of this object in which class c is what class order[c] was."""
+        """Return a state of this object in which class c is the former class order[c]."""
         found = dict(state)
         for array, axes in self.arrays():
             for k, axis in enumerate(axes):
@@ -433,10 +433,10 @@ cdef class Table(Owner):
 
 
 cdef class Loose(Table):
-    """A table without a use for its arrays: the tests look at them."""
+    """A table with unused pointers, for tests of the arrays."""
 
     cdef void *arrays_[16]
 
     def address(self, Py_ssize_t i):
-        """Of the pointer to array i."""
+        """Return the address of the pointer to array i."""
         return <size_t> &self.arrays_[i]

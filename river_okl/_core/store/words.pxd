@@ -9,7 +9,7 @@ cdef class Words(Owner):
     cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
     cdef list fresh             # keys made by the last encoded sample
     cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, the newest of each set first; 0: none
-    cdef int64_t *unknown       # [allocated] hashes of that sample's words that are not features
+    cdef int64_t *unknown       # [allocated] hashes of the last sample's words that are not features
     cdef Py_ssize_t n_unknown, allocated
     cdef uint64_t rest          # the sum of these hashes
 

@@ -4,8 +4,8 @@ A word is a string, or a gap (None), under a feature name.  Its indicator, prese
 from others, is the feature ``("=", name, word)``, a key like any other name in points, scaler, states and checkpoints.
 
 A word becomes a feature the second time that it is learned.  Of a word seen once only a hash of 8 bytes is stored, in a
-table of fixed size in which the newest words replace the oldest of their set: identifiers that never recur cost neither
-memory nor time.  The hash depends on the word alone, not on the process.
+table of fixed size in which the newest hash replaces the oldest of its set, so that identifiers that never recur cost
+neither memory nor time.  The hash depends on the word alone, not on the process.
 """
 
 
@@ -30,17 +30,17 @@ cdef uint64_t BASIS = 0xCBF29CE484222325
 
 
 cdef uint64_t mixed(uint64_t seed, str text) noexcept:
-    """FNV-1a over the characters."""
+    """Return the FNV-1a hash of the characters."""
     cdef void *data = PyUnicode_DATA(text)
     cdef int kind = PyUnicode_KIND(text)
     cdef Py_ssize_t i
-    for i in range(PyUnicode_GET_LENGTH(text)):  # not its bytes: those of "ab" are those of one character in CJK
+    for i in range(PyUnicode_GET_LENGTH(text)):  # not its bytes: "ab" and a CJK character may have the same bytes
         seed = (seed ^ PyUnicode_READ(kind, data, i)) * <uint64_t> 0x100000001B3
     return seed
 
 
 cdef uint64_t hash_of_name(object name) except? 0:
-    """A hash of a feature's name, the same for equal names and in all processes."""
+    """Return a hash of a feature's name, the same for equal names and in all processes."""
     if type(name) is not str:
         name = canonical(name)
     if type(name) is str:
@@ -53,16 +53,16 @@ cdef uint64_t hash_of_name(object name) except? 0:
 
 
 cdef uint64_t hash_of_word(object name, object word) except? 0:
-    """A hash of a string, or None for a gap, under this name; never 0."""
+    """Return a hash of a string, or None for a gap, under this name; never 0."""
     cdef uint64_t found = hash_of_name(name) * GAP
     found = found ^ GAP if word is None else mixed(found, word)
     return (found ^ (found >> 32)) * GAP | 1
 
 
 def named(features):
-    """A dict of features with words under readable names: ``colour=red``, and ``colour=None`` for a gap.
+    """Return a dict of features with words under readable names: ``colour=red``, and ``colour=None`` for a gap.
 
-    If that name is taken by a feature or another word, it is (name, word), or as a last resort the key itself.
+    If a readable name is already taken, the word's name is (name, word), or as a last resort its key.
     """
     found = {key: value for key, value in features.items() if not is_word(key)}
     if len(found) < len(features):
@@ -93,7 +93,7 @@ cdef class Words(Owner):
         return name in self.scaler.index
 
     cdef object find(self, object name, object word):
-        """The key of a word of the current sample, or None if the word is not a feature (yet)."""
+        """Return the key of a word of the current sample, or None if the word is not a feature (yet)."""
         cdef uint64_t found
         cdef Py_ssize_t i
         words = self.keys.get(name)
@@ -128,7 +128,7 @@ cdef class Words(Owner):
         return 0
 
     cdef void count(self, int64_t found) noexcept:
-        """Remember a word seen once."""
+        """Store the hash of a word seen once."""
         cdef int64_t *ways = self.once + of_set(found)
         cdef Py_ssize_t i
         for i in range(WAYS - 1, 0, -1):
@@ -136,7 +136,7 @@ cdef class Words(Owner):
         ways[0] = found
 
     cdef int register(self, bint forgotten) except -1:
-        """Register the features made by the sample, and drop those that the scaler has forgotten."""
+        """Register the sample's new features, and drop the features that the scaler has forgotten."""
         if forgotten:
             self.keys = {}
         for key in (list(self.scaler.index) if forgotten else self.fresh):
@@ -146,7 +146,7 @@ cdef class Words(Owner):
         return 0
 
     def state(self):
-        """The words seen once, for ``restore``; those that are features are in the scaler."""
+        """Return the words seen once, for ``restore``; words that are features are in the scaler's state."""
         cdef Py_ssize_t i, j
         if self.once == NULL:
             return np.zeros(0, dtype=np.int64)
@@ -154,7 +154,7 @@ cdef class Words(Owner):
         return np.array([each for each in found if each], dtype=np.int64)
 
     def restore(self, seen_once):
-        """Resume from a state; the scaler has its own."""
+        """Resume from a state, after the scaler was restored."""
         if not isinstance(seen_once, np.ndarray) or seen_once.dtype != np.int64 or seen_once.ndim != 1:
             raise ValueError("the words seen once are not an array of hashes")
         if seen_once.size > SETS * WAYS or not seen_once.all():
@@ -167,5 +167,5 @@ cdef class Words(Owner):
 
 
 cdef inline Py_ssize_t of_set(int64_t found) noexcept nogil:
-    """The start of the set of a hash."""
+    """Return the start of the set of a hash."""
     return <Py_ssize_t> ((<uint64_t> found >> 40) % SETS) * WAYS

@@ -1,1 +1,1 @@
-"""A forest of Hoeffding trees: the trees and their memory, what they do with a sample, and two kinds of leaf."""
+"""A forest of Hoeffding trees: trees and their memory, prediction and learning, and two kinds of leaf."""

@@ -1,9 +1,9 @@
 """Leaves of classes: a weight for each class, and histograms.
 
 A block of statistics has, for each candidate feature, a histogram of each class: 16 bins over the values seen in the
-leaf.  A leaf splits if the best feature's information gain exceeds the second's by ε; or if ε < τ and the gain is
-larger than expected by chance; or if ε < τ / 2.  It predicts by naive Bayes if that was right more often there than its
-counts.
+leaf.  A leaf splits if the best feature's information gain exceeds the second's by ε, or if ε < τ and the gain is
+larger than expected by chance, or if ε < τ / 2.  A leaf predicts by naive Bayes if naive Bayes was right there more
+often than the majority class.
 """
 
 from libc.math cimport exp, log
@@ -29,15 +29,15 @@ cdef extern from "forest.h":
 
 cdef int32_t MAX_LEAVES = 1000         # of a tree: fewer than 2,000 nodes; RandomTree has 400 in the end
 cdef double TAU = 0.05
-# Information gain times weight of a feature that says nothing: χ² / (2 ln 2) times E w² / E w = 7 of Poisson(6), as
+# Information gain times weight of an uninformative feature: χ² / (2 ln 2) times E w² / E w = 7 of Poisson(6), because
 # repeated samples are no further evidence.  60 is χ² = 12 of two classes.
 cdef double CHANCE = 60.0
-cdef float SMOOTHING_BINS = 1.5         # weight of each bin of a class, before naive Bayes takes it as a probability
-cdef double SMOOTHING = 1.0             # weight of each class, before a leaf's counts are probabilities
+cdef float SMOOTHING_BINS = 1.5         # weight added to each bin of a class for naive Bayes
+cdef double SMOOTHING = 1.0             # weight added to each class for the probabilities of a leaf's counts
 
 
 cdef class ClassForest(Forest):
-    """Trees of classes, of which there are two at first; parameters are those of ``Trees``."""
+    """Classification trees, for two classes at first; parameters are those of ``Trees``."""
 
     # scratch: the last sample
     cdef double *joint                      # [n_classes]
@@ -146,7 +146,7 @@ cdef class ClassForest(Forest):
     # Splits and restarts ----------------------------------------------------------------------------------------------
 
     cdef bint find_split(self, const Block *block, Best *best) noexcept nogil:
-        """By information gain."""
+        """Find the best candidate by information gain; return whether the leaf splits."""
         cdef const int32_t *feature = <const int32_t *> self.body(block)
         cdef const float *low = self.body(block) + self.m
         cdef const float *step = low + self.m
@@ -198,7 +198,7 @@ cdef class ClassForest(Forest):
         Forest.restart(self, t)
         self.by_counts[t] = self.by_bayes[t] = -1  # its new leaf has not voted on the sample
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     def permuted(self, dict state, list order):
         found = state | {"counts": state["counts"][:, order]}
@@ -211,7 +211,7 @@ cdef class ClassForest(Forest):
         return found
 
     def merged(self, merging):
-        """A tree from each shard in turn."""
+        """Return a forest with a tree from each shard in turn."""
         return assembled(moved(self.name, merging.donors))
 
     def _check(self):

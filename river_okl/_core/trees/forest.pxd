@@ -9,14 +9,14 @@ cdef float LEAST_BRANCH
 
 
 cdef struct Best:
-    # Of a block's candidates, as far as they have been compared.
-    Py_ssize_t candidate        # -1: none gains anything
+    # The best of a block's candidates that have been compared so far.
+    Py_ssize_t candidate        # -1: no candidate has a gain
     float cut
-    double gain, second         # its gain, and that of the next best one
+    double gain, second         # gains of the best and the second-best candidate
 
 
 cdef inline void compare(Best *best, Py_ssize_t candidate, double gain, float cut) noexcept nogil:
-    """One more candidate, with its best cut; of equals the first is the best."""
+    """Compare one more candidate, with its best cut; of equals the first is the best."""
     if gain > best.gain:
         best.second, best.gain = best.gain, gain
         best.candidate, best.cut = candidate, cut
@@ -28,10 +28,10 @@ cdef class Forest(Trees):
     cdef readonly int64_t seen
     # scratch: the last sample
     cdef bint fresh                         # leaves and votes are of that sample
-    cdef int32_t *chosen                    # [m] candidates that are present, if they are few
-    cdef Py_ssize_t n_chosen                # -1: all are read
+    cdef int32_t *chosen                    # [m] candidates that are present, if few features are
+    cdef Py_ssize_t n_chosen                # -1: all candidates are read
     cdef float *x                           # [m] candidates' values
-    cdef int32_t *bins                      # [m] of those that are present, as positions in a class's histograms
+    cdef int32_t *bins                      # [m] bins of present candidates, as positions in a class's histograms
     cdef Py_ssize_t n_bins
     cdef double *votes                      # [n_trees, n_classes]
 

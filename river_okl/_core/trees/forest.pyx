@@ -1,12 +1,12 @@
 """A small forest of Hoeffding trees, for axis-aligned concepts on long streams.
 
-Hoeffding trees (Domingos and Hulten 2000) over the scaled features; each learns a sample with a weight of its own,
-drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The prediction is the mean of the trees'.
+Hoeffding trees (Domingos and Hulten 2000) are trained on the scaled features.  Each tree learns a sample with its own
+weight, drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The prediction is the mean over the trees.
 
 A leaf splits at an edge between two bins if the gain of the best feature is clearly larger than that of the second.
-How well gains are known after a weight of n is said by ε = √(ln(1/δ) / 2n).  The leaves of a split start from what
-their parent's statistics predict.  What a gain is, and what else decides, differs between classes and targets
-(class_leaf.pyx, target_leaf.pyx); where nodes, leaves and statistics are is in tree.pyx.
+The bound on the error of a gain after a weight of n is ε = √(ln(1/δ) / 2n).  The leaves of a split start from the
+predictions of their parent's statistics.  Classes and targets have their own gains and further conditions for a split
+(class_leaf.pyx, target_leaf.pyx).  Nodes, leaves and statistics are stored in tree.pyx.
 
 A tree restarts if its error rises (an average over 100 samples against one over 1,000).
 """
@@ -34,7 +34,7 @@ cdef extern from "forest.h":
     ) noexcept nogil
 
 cdef enum:
-    POISSON = 24                # weights of a sample are less
+    POISSON = 24                # maximum weight of a sample
 
 
 cdef double RATE = 6.0                  # of the Poisson distribution
@@ -42,8 +42,8 @@ cdef double DELTA_LOG = math.log(1.0 / 0.01)
 cdef float LEAST_BRANCH = 0.01          # of the weight
 cdef double FAST = 0.01, SLOW = 0.001
 cdef double RISE = 4.5                  # standard deviations
-cdef int64_t SWEEP = 1000               # samples in which a leaf's errors count half as much
-cdef int64_t SETTLED = 50               # samples from which on the ranges of features are known
+cdef int64_t SWEEP = 1000               # half-life of a leaf's errors, in samples
+cdef int64_t SETTLED = 50               # samples after which the ranges of features are known
 
 cdef uint32_t[POISSON] thresholds
 cdef int _k
@@ -54,7 +54,7 @@ for _k in range(POISSON):
 
 
 cdef class Forest(Trees):
-    """An expert of trees, to which a subclass adds what their leaves are; parameters are those of ``Trees``."""
+    """An expert of trees, whose leaves a subclass defines; parameters are those of ``Trees``."""
 
     def __init__(self, int n_trees, Py_ssize_t n_classes, **options):
         Trees.__init__(self, n_trees, n_classes, **options)
@@ -63,28 +63,28 @@ cdef class Forest(Trees):
     # What the kind of leaf defines ------------------------------------------------------------------------------------
 
     cdef int reserve_target(self, double target) except -1:
-        """Room for this class or target."""
+        """Make room for this class or target."""
         return 0
 
     cdef void answer(self, int t, double *p) noexcept nogil:
-        """What a tree's leaf predicts: the probabilities of every class, or the mean of a target."""
+        """Write the prediction of a tree's leaf: the probabilities of every class, or the mean of a target."""
 
     cdef void average(self, double *out) noexcept nogil:
-        """The prediction that the votes of all trees make."""
+        """Write the prediction of the forest from the votes of all trees."""
 
     cdef double error_of(self, int t, double target) noexcept nogil:
-        """Of the vote of a tree."""
+        """Return the error of a tree's vote."""
         return 0.0
 
     cdef double learn_leaf(self, Tree *tree, float *counts, double error, double target, float w) noexcept nogil:
-        """The numbers of a leaf take in a sample; what it adds to the errors there."""
+        """Update the numbers of a leaf with a sample; return the increase of the leaf's errors."""
         return error
 
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil:
-        """The statistics of a leaf take in a sample."""
+        """Update the statistics of a leaf with a sample."""
 
     cdef bint find_split(self, const Block *block, Best *best) noexcept nogil:
-        """Compare the candidates; whether the best one is clearly better than the second."""
+        """Find the best candidate; return whether the leaf splits."""
         return False
 
     cdef bint may_restart(self, int t) noexcept nogil:
@@ -116,13 +116,13 @@ cdef class Forest(Trees):
         return False
 
     cdef void gather(self, const Block *block) noexcept nogil:
-        """The candidates' values: of all, or where few features are present of those alone."""
+        """Gather the values of all candidates, or only of the present ones if few features are present."""
         cdef const int32_t *feature = <const int32_t *> self.body(block)
         cdef Py_ssize_t i, k
         if 4 * self.n_present >= self.m:
             self.n_chosen = -1
             if self.group == 1:
-                memcpy(self.x, self.dense, self.places * 4)  # what pads it stays 0
+                memcpy(self.x, self.dense, self.places * 4)  # the padding stays 0
                 return
             for k in range(self.m):
                 self.x[k] = self.dense[feature[k]] if feature[k] >= 0 else 0.0
@@ -138,7 +138,7 @@ cdef class Forest(Trees):
             self.x[i] = 0.0  # m is a multiple of LANES, too
 
     cdef void find_bins(self, const Block *block) noexcept nogil:
-        """The bins of the gathered candidates that are present, as positions in the histograms of a class."""
+        """Find the bins of present gathered candidates, as positions in the histograms of a class."""
         cdef const float *low = self.body(block) + self.m
         cdef const float *step = low + self.m
         cdef Py_ssize_t i, k
@@ -151,14 +151,14 @@ cdef class Forest(Trees):
             self.bins[i] = BINS * <int32_t> k + bin_of(self.x[i], low[k], step[k])
 
     cdef void answer_all(self) noexcept nogil:
-        """The leaf of the sample in every tree, and what it predicts."""
+        """Find the leaf of the sample in every tree, and the leaf's prediction."""
         cdef int t
         for t in range(self.n_trees):
             self.at[t] = self.route(&self.trees[t])
             self.answer(t, self.votes + t * self.n_classes)
 
     cdef void vote(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil:
-        """The probabilities of every class, or a mean, for a sample whose features have these places (-1: unknown)."""
+        """Predict a sample whose features have these places (-1: unknown): a probability for every class, or a mean."""
         self.place_values(places, values, size)
         self.answer_all()
         self.average(out)
@@ -167,10 +167,9 @@ cdef class Forest(Trees):
     cdef void take_sample(
         self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w
     ) noexcept nogil:
-        """The sample that was asked about last, all of whose features have places now, has this class or target and
-        weight.
+        """Learn the last sample of ``vote``, with its class or target and its weight.
 
-        ``reserve_places`` has been called since the last sample was learned.
+        Requires a place for every feature, and a call of ``reserve_places`` since the last sample was learned.
         """
         cdef int t, k
         cdef uint32_t u
@@ -196,7 +195,7 @@ cdef class Forest(Trees):
             self.sweep()
 
     cdef void learn_tree(self, int t, double target, float w) noexcept nogil:
-        """One tree learns a sample that counts so often; it may split a leaf, or restart."""
+        """Learn a sample of weight w in tree t, which may split a leaf or restart."""
         cdef Tree *tree = &self.trees[t]
         cdef double error = self.error_of(t, target)
         cdef int32_t leaf
@@ -228,14 +227,14 @@ cdef class Forest(Trees):
         return sqrt(DELTA_LOG / (2.0 * block.weight))
 
     cdef void try_split(self, int t) noexcept nogil:
-        """The leaf of the last sample splits if its best feature is clearly better than the second."""
+        """Split the leaf of the last sample if ``find_split`` finds a split."""
         cdef Tree *tree = &self.trees[t]
         cdef Best best = Best(-1, 0.0, 0.0, 0.0)
         if self.find_split(self.block_at(tree.leaves[tree.nodes[self.at[t]].child].block), &best):
             self.split(t, best.candidate, best.cut)
 
     cdef bint detects_change(self, int t, double error) noexcept nogil:
-        """A tree's running errors take in one more; whether they have risen so far that it had better restart."""
+        """Update a tree's running errors; return whether they have risen enough for a restart."""
         cdef Tree *tree = &self.trees[t]
         cdef double variance
         tree.age += 1
@@ -248,11 +247,11 @@ cdef class Forest(Trees):
         return tree.fast - tree.slow > RISE * sqrt(variance * FAST / (2.0 - FAST)) + 1e-9
 
     cdef void restart(self, int t) noexcept nogil:
-        """A tree begins anew, with the last sample."""
+        """Restart a tree, whose only leaf is then the leaf of the last sample."""
         self.begin(t)
         self.at[t] = 0
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     def names(self):
         return [f"forest({self.n_trees} trees, {'all' if self.one_in == 1 else 'half of the'} features)"]
@@ -269,7 +268,7 @@ cdef class Forest(Trees):
     # For tests and measurements ---------------------------------------------------------------------------------------
 
     def predict(self, const int32_t[::1] places, const double[::1] values):
-        """The probabilities of every class, or the mean of the target."""
+        """Return the probabilities of every class, or the mean of the target."""
         out = np.zeros(self.n_classes)
         cdef double[::1] view = out
         if places.shape[0] != values.shape[0]:
@@ -280,7 +279,7 @@ cdef class Forest(Trees):
         return out
 
     def train(self, const int32_t[::1] places, const double[::1] values, double target, double w=1.0):
-        """A sample with its class or target, and its weight."""
+        """Learn a sample with its class or target, and its weight."""
         cdef Py_ssize_t i, size = 0
         if places.shape[0] != values.shape[0]:
             raise ValueError("places and values do not match")
@@ -293,7 +292,7 @@ cdef class Forest(Trees):
         )
 
     def act(self, action, one=None, other=None):
-        """What the mixture calls without Python: ``add_class``, ``forget`` and ``rescale``."""
+        """Call ``add_class``, ``forget`` or ``rescale``, which Python cannot call."""
         if action == "add_class":
             self.add_class()
         elif action == "forget":

@@ -1,6 +1,6 @@
-"""Forests of several shards become one: a tree from each in turn, as trees that grew apart have no average.
+"""Merge the forests of several shards by taking a tree from each in turn: different trees cannot be averaged.
 
-What a forest is here is its state, in arrays over all trees, nodes, leaves and blocks.
+A forest is represented by its state: arrays over all trees, nodes, leaves and blocks.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 State = dict[str, Any]
 
-LEAF, GONE = -1, -2  # nodes that have these instead of the feature of a split
+LEAF, GONE = -1, -2  # stored instead of a split's feature
 BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
 LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
-PARTS = (  # what there is for each tree, node, leaf, and leaf with statistics
+PARTS = (  # arrays with an entry per tree, node, leaf, and leaf with statistics
     ("ages", "running"),
     ("features", "cuts", "children"),
     ("learning", "errors", "counts"),
@@ -24,9 +24,9 @@ PARTS = (  # what there is for each tree, node, leaf, and leaf with statistics
 
 
 def moved(name: str, donors: list[Any]) -> list[State]:
-    """The forests of shards (``river_okl.merging.mixture.Mixed``), their features at those of the merged mixture.
+    """Return the forests of shards (``river_okl.merging.mixture.Mixed``), with the merged mixture's feature positions.
 
-    Where features cannot keep their positions, trees start new statistics.
+    If the features of a forest cannot keep their positions, its trees start new statistics.
     """
     shape = donors[0].state[name]
     found = []
@@ -40,8 +40,8 @@ def moved(name: str, donors: list[Any]) -> list[State]:
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
-    """A forest whose feature at position j is at position to[j] now, of as many features as ``shape`` has; its leaves
-    start new statistics."""
+    """Return a forest with feature j moved to position to[j], and as many features as ``shape``; its leaves start new
+    statistics."""
     n, room = len(forest["low"]), len(shape["low"])
     place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
     place[: min(n, len(to))] = to[:n]
@@ -57,7 +57,7 @@ def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
 
 
 def assembled(forests: list[State]) -> State:
-    """Tree t comes from the t-th forest, in turn; all have the same number of features."""
+    """Return a forest with a tree from each forest in turn; all must have the same number of features."""
     parts: dict[str, list[Any]] = {name: [] for part in PARTS for name in part}
     for t in range(len(forests[0]["ages"])):
         forest = forests[t % len(forests)]
@@ -76,12 +76,12 @@ def assembled(forests: list[State]) -> State:
 
 
 def near(units: NDArray[np.float64]) -> bool:
-    """Whether the units of trees are not too different."""
+    """Whether the units of trees are similar."""
     return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
 
 
 def in_units(forest: State, factor: float, offset: float) -> State:
-    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
+    """Return the arrays of a forest that depend on targets, converted to ``factor`` · target + ``offset``."""
     if (factor, offset) == (1.0, 0.0):
         return {}
     counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))

@@ -1,10 +1,10 @@
 """Leaves of a target: its mean, and bins of (weight, sum of targets).
 
-A leaf splits at the largest reduction of the squared error, if the second best feature's is less than 1 - ε of it
-(FIMT-DD, Ikonomovska et al. 2011) or ε is less than a τ of its own.
+A leaf splits at the largest reduction of the squared error, if the second-best feature's reduction is less than 1 - ε
+of it (FIMT-DD, Ikonomovska et al. 2011) or if ε < τ.
 
-Errors also rise where targets grow, and then a new tree is no better.  So one tree restarts, and another one only after
-it has turned out to be better.  Meanwhile the mean is weighted by the running errors L_t:
+Errors also rise if targets grow, and then a new tree is no better.  So after one tree has restarted, another may
+restart only when the new tree has proved better.  The forest's mean is weighted by the trees' running errors L_t:
 
     w_t ∝ exp(-SHARPNESS (L_t / min L - 1))
 """
@@ -30,15 +30,15 @@ cdef extern from "forest.h":
 
 
 cdef int32_t MAX_LEAVES = 500           # of a tree
-cdef double TAU = 0.2                   # Mv (seeds 42, 7), MAE: .05 1.29, 1.45; .1 1.20, 1.38; .2 1.10, 1.17
+cdef double TAU = 0.2                   # MAE on Mv (seeds 42, 7): 0.05 1.29, 1.45; 0.1 1.20, 1.38; 0.2 1.10, 1.17
 cdef float SHRINKING = 2.0              # weight of the parent's prediction in a leaf's mean
-cdef int64_t INHERITED = 20             # samples for which the error counts that a tree takes over
-cdef double BETTER = 0.95               # ratio of errors that shows that a tree is better than one
+cdef int64_t INHERITED = 20             # weight, in samples, of the error that a restarted tree inherits
+cdef double BETTER = 0.95               # ratio of errors below which a tree is better
 cdef double LARGEST_TARGET = 1e9
 
 
 cdef class TargetForest(Forest):
-    """Trees of a target; parameters are those of ``Trees``."""
+    """Regression trees; parameters are those of ``Trees``."""
 
     def __init__(self, int n_trees, **options):
         self.numbers, self.bound, self.least, self.scale = 2, MAX_LEAVES, -2.0 * LARGEST_TARGET, 1.0
@@ -69,7 +69,7 @@ cdef class TargetForest(Forest):
         return fabs(target - tree.counts[2 * tree.nodes[self.at[t]].child + 1])
 
     cdef double learn_leaf(self, Tree *tree, float *counts, double error, double target, float w) noexcept nogil:
-        """The errors of a leaf are squared; an outlier's is bounded."""
+        """Update the leaf's mean; return the squared error, bounded for outliers."""
         counts[0] += w
         counts[1] += (<float> target - counts[1]) * (w / counts[0])
         return fmin(error * error, fmin(9.0 * tree.square, 1e30))
@@ -88,7 +88,7 @@ cdef class TargetForest(Forest):
     # Splits and restarts ----------------------------------------------------------------------------------------------
 
     cdef bint find_split(self, const Block *block, Best *best) noexcept nogil:
-        """By the reduction of the squared error."""
+        """Find the best candidate by reduction of the squared error; return whether the leaf splits."""
         cdef const int32_t *feature = <const int32_t *> self.body(block)
         cdef const float *low = self.body(block) + self.m
         cdef const float *step = low + self.m
@@ -122,7 +122,7 @@ cdef class TargetForest(Forest):
         tree.leaves[other].errors = errors - tree.leaves[leaf].errors
 
     cdef bint may_restart(self, int t) noexcept nogil:
-        """Whether no other tree is younger, or one that is has clearly lower errors."""
+        """Whether no other tree is younger, or a younger one is grown and has clearly lower errors."""
         cdef int other
         cdef bint youngest = True
         for other in range(self.n_trees):
@@ -133,7 +133,7 @@ cdef class TargetForest(Forest):
         return youngest
 
     cdef void begin(self, int t) noexcept nogil:
-        """A tree that restarts knows its mean so far, and its error counts until it has one of its own."""
+        """Restart a tree from its mean so far; its previous error counts as ``INHERITED`` samples."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t leaf
         cdef int64_t age = tree.age
@@ -148,7 +148,7 @@ cdef class TargetForest(Forest):
             tree.counts[0], tree.counts[1] = SHRINKING, <float> (total / weight)
 
     cdef void weigh(self) noexcept nogil:
-        """The weights of the trees, which are as far apart as their errors."""
+        """Compute the weights of the trees, which are as far apart as their errors."""
         weights_of_losses(&self.trees[0].fast, sizeof(Tree) // sizeof(double), self.n_trees, &self.trees[0].weight)
 
     # Units ------------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ cdef class TargetForest(Forest):
             self.fold()
 
     cdef void fold(self) noexcept nogil:
-        """The inner units become the outer ones."""
+        """Convert the leaves to the units of the target, so that ``scale`` is 1 and ``offset`` 0."""
         cdef int t
         cdef int32_t leaf
         cdef Py_ssize_t b, i
@@ -189,10 +189,10 @@ cdef class TargetForest(Forest):
                 )
         self.scale, self.offset = 1.0, 0.0
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     def predict(self, places, values):
-        """The mean of the target."""
+        """Return the mean of the target."""
         return float(Forest.predict(self, places, values)[0])
 
     def state(self):
@@ -208,12 +208,12 @@ cdef class TargetForest(Forest):
         self.scale, self.offset = units
 
     def units_of(self, merging, each):
-        """Factor and offset that turn what the leaves of a shard's trees predict into targets of the merged mixture."""
+        """Return the factor and offset that turn a shard's leaf predictions into targets of the merged mixture."""
         (ratio, shift), (scale, offset) = merging.units(each), each.state[self.name]["units"].tolist()
         return np.array([ratio * scale, ratio * offset + shift])
 
     def merged(self, merging):
-        """A tree from each shard in turn; none from one whose targets have a very different unit."""
+        """Return a forest with a tree from each shard in turn, except shards whose target unit is very different."""
         donors = [each for each in merging.donors if near(self.units_of(merging, each))]
         if not donors:
             return self.state()

@@ -7,22 +7,22 @@ cdef float TEST_EVERY
 
 cdef struct Node:
     # 12 bytes: a split, or a leaf.
-    int32_t feature             # its place; or LEAF, or GONE: a feature that was dropped, absent ever since
-    float cut                   # values up to here go to the first child
-    int32_t child               # the first of two adjacent nodes, which come later than this one; the number of a leaf
+    int32_t feature             # its place; or LEAF; or GONE: the feature was dropped and counts as absent
+    float cut                   # values up to this go to the first child
+    int32_t child               # a split's first child, later than the split; the second follows it; a leaf's number
 
 
 cdef struct Leaf:
-    int32_t block               # of statistics, or -1: it waits for one
-    float errors                # lately
+    int32_t block               # of statistics, or -1: the leaf waits for one
+    float errors                # recent errors
 
 
 cdef struct Block:
     # The head of a block of statistics: totals of classes, candidate features, their ranges and bins follow.
     int32_t tree, leaf          # the owner; tree -1: none
-    float weight                # of the samples that it has seen
-    float next_test             # the weight at which a split is looked for
-    float by_bayes, by_counts   # classes: weight of the samples that naive Bayes and the leaf's counts had right
+    float weight                # of the samples learned
+    float next_test             # the weight at which the leaf is next tested for a split
+    float by_bayes, by_counts   # classes: weight of the samples that naive Bayes and the counts predicted correctly
     float sum                   # of targets
     uint32_t seed               # of its candidates
 
@@ -33,30 +33,30 @@ cdef struct Tree:
     float *counts               # [room, width] weights of classes; of a target, weight and mean
     int32_t n_leaves, room
     int32_t n_blocks            # of its leaves
-    int32_t hand                # the leaf that is challenged next
+    int32_t hand                # the last leaf that was compared with a waiting leaf
     int64_t age                 # samples
-    double fast, slow, square   # running averages of its error, slow too of the error's square
+    double fast, slow, square   # running averages of its error; square: slow, of the squared error
     int64_t resets
-    double weight               # in the mean of a target
+    double weight               # in the forest's mean of a target
 
 
 cdef class Trees(Expert):
     cdef readonly int n_trees
-    cdef readonly Py_ssize_t one_in         # candidates of a leaf are one of so many features, if all fit
+    cdef readonly Py_ssize_t one_in         # number of features per candidate of a leaf, if all candidates fit
     cdef readonly Py_ssize_t bytes          # bound of the statistics
-    cdef readonly Py_ssize_t n_classes      # of a target 1
-    cdef readonly Py_ssize_t places         # of features that there is room for
+    cdef readonly Py_ssize_t n_classes      # 1 for a target
+    cdef readonly Py_ssize_t places         # number of features that there is room for
     cdef uint64_t random
     cdef Tree *trees
     cdef Py_ssize_t width                   # numbers of a leaf
     cdef int32_t max_leaves                 # of a tree
-    # what the kind of leaf says, before the first layout
-    cdef Py_ssize_t numbers                 # for each class, in a leaf and in a bin: 1, its weight; of a target 2
-    cdef int32_t bound                      # of the leaves of a tree, however few numbers they have
-    cdef double least                       # of the numbers of a leaf
-    cdef double lead                        # errors by which a leaf that waits must exceed twice those of another
+    # set by the kind of leaf, before the first layout
+    cdef Py_ssize_t numbers                 # per class, in a leaf and in a bin: 1 (the class's weight); for a target 2
+    cdef int32_t bound                      # maximum number of leaves of a tree, whatever their size
+    cdef double least                       # minimum of the numbers of a leaf
+    cdef double lead                        # margin by which a waiting leaf's errors must exceed twice another leaf's
     # statistics
-    cdef Py_ssize_t group                   # a candidate is one of so many adjacent places
+    cdef Py_ssize_t group                   # number of adjacent places of which one is a candidate
     cdef Py_ssize_t m                       # candidates, padded
     cdef Py_ssize_t cells                   # numbers of a candidate's bins, for each class
     cdef Py_ssize_t head                    # numbers of a block that precede its candidates
@@ -67,13 +67,13 @@ cdef class Trees(Expert):
     cdef Py_ssize_t n_blocks, max_blocks
     cdef int32_t *unowned                   # a stack of blocks
     cdef Py_ssize_t n_unowned
-    cdef Py_ssize_t share                   # blocks that a tree may have
+    cdef Py_ssize_t share                   # maximum number of blocks of a tree
     # scratch: the last sample
     cdef float *dense                       # [places]
-    cdef int32_t *present                   # [places] whose values are not zero
+    cdef int32_t *present                   # [places] places of non-zero values
     cdef Py_ssize_t n_present
-    cdef bint complete                      # all of its features have room
-    cdef int32_t *at                        # [n_trees] its leaves' nodes
+    cdef bint complete                      # all features of the sample have room
+    cdef int32_t *at                        # [n_trees] node of the sample's leaf
 
     # What the kind of leaf defines
     cdef Py_ssize_t totals_of(self, Py_ssize_t n_classes) noexcept
@@ -116,5 +116,5 @@ cdef class Trees(Expert):
     cdef void begin(self, int t) noexcept nogil
     cdef void split(self, int t, Py_ssize_t k, float cut) noexcept nogil
     cdef void sweep(self) noexcept nogil
-    # What there is
+    # State
     cdef object rows_of_blocks(self)

@@ -1,16 +1,16 @@
 """Hoeffding trees as arrays: nodes, leaves, and the statistics of leaves that learn, in bounded memory.
 
-A tree is an array of nodes, each a split or a leaf.  A leaf has a few numbers by which it predicts.  While it learns it
-has a block of statistics, too: candidate features, and for each of them 16 bins over the values seen in the leaf.
-What the numbers of leaves and bins are is said by the kind of leaf: class_leaf.pyx or target_leaf.pyx.
+A tree is an array of nodes, each a split or a leaf.  A leaf predicts from a few numbers.  While it learns, a leaf also
+has a block of statistics: candidate features, and for each of them 16 bins over the values seen in the leaf.  The kind
+of leaf defines the numbers of leaves and bins: class_leaf.pyx or target_leaf.pyx.
 
-Blocks take at most ``bytes`` for all trees together, whatever the number of features, and more in proportion if there
-are more than two classes, up to ``MAX_CLASSES``: a leaf without one waits, and takes over the block of a leaf that has
-had fewer errors lately.  If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent
-features, drawn for each block.
+The blocks of all trees together take at most ``bytes``, whatever the number of features, and proportionally more for 3
+to ``MAX_CLASSES`` classes.  A leaf without a block waits, and takes over the block of a leaf with fewer recent errors.
+If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent features, drawn for each
+block.
 
-A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and the weight of
-the samples without them is the block's less theirs.  A dropped feature counts as one that was always absent.
+A feature with value 0 is absent, and vice versa: bins count non-zero values only, and the weight of the samples without
+the feature is the difference to the block's weight.  A dropped feature counts as always absent.
 """
 
 from libc.string cimport memcpy, memset
@@ -32,19 +32,19 @@ cdef enum:
 
 
 cdef Py_ssize_t COUNT_BYTES = 1 << 17   # of the counts of all leaves of a tree
-cdef Py_ssize_t LEARNING = 100          # leaves of a tree that have a block, at most
+cdef Py_ssize_t LEARNING = 100          # maximum number of leaves of a tree with a block
 # More classes than these add no memory.  RandomTree, 7 classes, 40,000 samples, 35 and 20 features: 65.5 and 81.4 %;
 # with the memory for two classes 59.5 and 77.9.
 cdef Py_ssize_t MAX_CLASSES = 10
 cdef Py_ssize_t ROOM = 4                # blocks of a tree that always fit: otherwise leaves have fewer candidates
-cdef float TEST_EVERY = 200.0           # of weight: how often a split is looked for
-cdef int CHALLENGED = 8                 # leaves that one that waits looks at
-cdef float FARTHEST_BIN = 2.5           # before the range of a feature is known
-cdef double LARGEST = 1e6               # of a value: where features are not scaled, its square must fit
-cdef double MAX_WEIGHT = 1e10           # that weights in single precision reach
+cdef float TEST_EVERY = 200.0           # weight between two tests of a leaf for a split
+cdef int CHALLENGED = 8                 # number of leaves that a waiting leaf is compared with
+cdef float FARTHEST_BIN = 2.5           # end of the bins, before the range of a feature is known
+cdef double LARGEST = 1e6               # of a value: if features are not scaled, its square must not overflow
+cdef double MAX_WEIGHT = 1e10           # bound of weights in single precision
 cdef double MAX_SUM = 1e30
 
-# What is in the buffers, for NumPy
+# Types of the buffers, for NumPy
 FLOAT = np.dtype(np.float32)
 NODE = np.dtype([("feature", np.int32), ("cut", np.float32), ("child", np.int32)])
 OF_LEAF = np.dtype([("block", np.int32), ("errors", np.float32)])
@@ -62,20 +62,20 @@ def _check_nodes(feature, child):
 
 
 cdef class Trees(Expert):
-    """A few trees with one kind of leaf, which share the memory for statistics.
+    """Trees with one kind of leaf, which share the memory for statistics.
 
     Parameters
     ----------
     n_trees
-        How many.
+        Number of trees.
     n_classes
-        How many classes there are at first; of a target 1.
+        Initial number of classes; 1 for a target.
     one_in
         1: every feature is a candidate in every leaf; 2: one of every two adjacent features, drawn for each leaf.
     bytes
-        Bound of the blocks of statistics of all trees, for two classes or a target.
+        Maximum size of the statistics of all trees, for two classes or a target.
     seed
-        Of all that is drawn.
+        Seed of the random numbers.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ cdef class Trees(Expert):
     # What the kind of leaf defines ------------------------------------------------------------------------------------
 
     cdef Py_ssize_t totals_of(self, Py_ssize_t n_classes) noexcept:
-        """How many numbers a block has between its head and its candidates."""
+        """Return the number of floats between a block's head and its candidates."""
         return 0
 
     cdef void fill_leaves(
         self, Tree *tree, const Block *block, Py_ssize_t k, float cut, int32_t leaf, int32_t other
     ) noexcept nogil:
-        """Numbers and errors of the two leaves that a leaf becomes, split at candidate k, as its statistics predict."""
+        """Set the numbers and errors of the two leaves of a split at candidate k, from the old leaf's statistics."""
 
     # Room -------------------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ cdef class Trees(Expert):
         return 0
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
-        """Room for half as many leaves more, within the bound."""
+        """Make room for 50 % more leaves, within the bound."""
         cdef int32_t room = min(max(4, tree.room + tree.room // 2), self.max_leaves)
         if room <= tree.room:
             return 0
@@ -132,13 +132,13 @@ cdef class Trees(Expert):
         return 0
 
     cdef int reserve_blocks(self) except -1:
-        """Room for twice as many blocks, within the bound."""
+        """Make room for twice as many blocks, within the bound."""
         cdef Py_ssize_t n = min(max(self.n_trees, 2 * self.n_blocks), self.max_blocks)
         self.blocks = <float *> self.resize(self.blocks, self.n_blocks * self.block_floats, n * self.block_floats, 4)
         return self.add_blocks(self.n_blocks, n)
 
     cdef int add_blocks(self, Py_ssize_t first, Py_ssize_t n) except -1:
-        """There are n blocks now; those from ``first`` on have no owner."""
+        """Set the number of blocks to n; the blocks from ``first`` on get no owner."""
         cdef Py_ssize_t b
         self.unowned = <int32_t *> self.resize(self.unowned, self.n_unowned, n, 4)
         for b in range(n - 1, first - 1, -1):
@@ -149,11 +149,11 @@ cdef class Trees(Expert):
         return 0
 
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept:
-        """How many leaves a tree may have, each with so many numbers."""
+        """Return the maximum number of leaves of a tree, each with ``width`` numbers."""
         return <int32_t> min(self.bound, max(4, COUNT_BYTES // (4 * width)))
 
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes):
-        """Features of which one is a candidate, candidates, numbers of a block, and how many blocks there may be."""
+        """Return the features per candidate, the candidates, the floats of a block, and the maximum of blocks."""
         cdef Py_ssize_t head = sizeof(Block) // 4 + self.totals_of(n_classes), each = 3 + self.cells * n_classes
         cdef Py_ssize_t bytes = self.bytes * min(MAX_CLASSES, max(2, n_classes)) // 2
         cdef Py_ssize_t fit = max(0, bytes // (4 * ROOM * self.n_trees) - head) // each // LANES * LANES
@@ -167,8 +167,8 @@ cdef class Trees(Expert):
         return group, m, size, (min(LEARNING, bytes // (4 * size * self.n_trees)) * self.n_trees)
 
     cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
-        """Memory for this many features and classes; blocks keep what they have, unless fewer features of all are
-        candidates now."""
+        """Allocate memory for this many features and classes.  Blocks keep their statistics unless the number of
+        features per candidate changes."""
         cdef Py_ssize_t group, m, size, limit, n, owned, b, k, before = self.m
         cdef int t
         cdef float *body
@@ -196,7 +196,7 @@ cdef class Trees(Expert):
         return 0
 
     cdef int widen_leaves(self, Py_ssize_t width) except -1:
-        """Leaves have this many numbers; a tree that has more leaves than fit restarts."""
+        """Give every leaf ``width`` numbers; a tree with more leaves than fit restarts."""
         cdef int t
         cdef int32_t leaf
         cdef Tree *tree
@@ -216,7 +216,7 @@ cdef class Trees(Expert):
         return 0
 
     cdef int move_blocks(self, Py_ssize_t n, Py_ssize_t size, Py_ssize_t head, Py_ssize_t m) except -1:
-        """There are n blocks of this size, those with an owner first, with this many candidates behind their head."""
+        """Move to n blocks of this size, each with m candidates after its head; blocks with an owner come first."""
         cdef float *blocks = <float *> self.resize(NULL, 0, n * size, 4)
         cdef float *body
         cdef Block *old
@@ -240,7 +240,7 @@ cdef class Trees(Expert):
         return self.add_blocks(owned, n)
 
     cdef int widen_features(self, Py_ssize_t places) except -1:
-        """Room for so many features; the last sample is forgotten."""
+        """Make room for this many features, and forget the last sample."""
         cdef float *dense = <float *> self.resize(NULL, 0, 4 * places, 4)
         if self.places:
             memcpy(dense + 2 * places, self.low, min(self.places, places) * 4)
@@ -254,11 +254,11 @@ cdef class Trees(Expert):
     # Blocks -----------------------------------------------------------------------------------------------------------
 
     cdef uint64_t draw(self) noexcept nogil:
-        """A random number."""
+        """Return a random number."""
         return next_random(&self.random)
 
     cdef void choose_candidates(self, Block *block) noexcept nogil:
-        """One of each group of adjacent places, by the block's seed; -1: there is none yet."""
+        """Draw a candidate from each group of adjacent places, by the block's seed; -1 for an empty group."""
         cdef int32_t *feature = <int32_t *> self.body(block)
         cdef Py_ssize_t k, size
         for k in range(self.m):
@@ -273,7 +273,7 @@ cdef class Trees(Expert):
                 )
 
     cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil:
-        """Block b is that leaf's, and knows nothing yet.  The last sample is in it, or in the leaf beside it."""
+        """Give block b, without statistics, to a leaf: the leaf of the last sample, or its sibling."""
         cdef Block *block = self.block_at(b)
         cdef Tree *tree = &self.trees[t]
         cdef const Node *node = tree.nodes
@@ -314,7 +314,7 @@ cdef class Trees(Expert):
             high[k] = max((high[k] - low[k]) / BINS, <float> 1e-6)
 
     cdef void close_block(self, int32_t b) noexcept nogil:
-        """Block b has no owner."""
+        """Take block b from its owner."""
         cdef Block *block = self.block_at(b)
         self.trees[block.tree].leaves[block.leaf].block = -1
         self.trees[block.tree].n_blocks -= 1
@@ -332,7 +332,7 @@ cdef class Trees(Expert):
         self.close_block(tree.leaves[least].block)
 
     cdef bint take_block(self, int t, int32_t leaf) noexcept nogil:
-        """A leaf gets a free block, if there is one and its tree has less than its share."""
+        """Give a leaf a free block if there is one and its tree has less than its share; return whether it got one."""
         if self.n_unowned == 0 or self.trees[t].n_blocks >= self.share:
             return False
         self.n_unowned -= 1
@@ -340,8 +340,8 @@ cdef class Trees(Expert):
         return True
 
     cdef void challenge(self, int t, int32_t leaf) noexcept nogil:
-        """A leaf that waits takes a block that is free, or that of the next leaf of its tree that has had less than
-        half as many errors."""
+        """Give a waiting leaf a free block, or the block of the next leaf of its tree with less than half as many
+        errors."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, b
         if self.take_block(t, leaf):
@@ -355,8 +355,8 @@ cdef class Trees(Expert):
                 return
 
     cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil:
-        """Of two new leaves the first takes over the block; the second takes one that is free, or that of the fewest
-        errors if it has more."""
+        """Give the block of a split leaf to the first of the two new leaves.  The second gets a free block, or that of
+        the leaf with the fewest errors, if these are less than half its own."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, least = -1
         cdef float fewest = 0.5 * tree.leaves[other].errors
@@ -374,7 +374,7 @@ cdef class Trees(Expert):
     # Nodes ------------------------------------------------------------------------------------------------------------
 
     cdef void place_values(self, const int32_t *places, const double *values, Py_ssize_t size) noexcept nogil:
-        """The sample to route.  Features that there is no room for are absent."""
+        """Store the sample to route.  Features without room count as absent."""
         cdef Py_ssize_t i
         cdef int32_t place
         cdef float value
@@ -395,7 +395,7 @@ cdef class Trees(Expert):
                     self.n_present += 1
 
     cdef int32_t route(self, const Tree *tree) noexcept nogil:
-        """The node of the leaf that the sample belongs to."""
+        """Return the node of the sample's leaf."""
         cdef int32_t i = 0
         cdef int32_t feature = tree.nodes[0].feature
         while feature != LEAF:
@@ -404,7 +404,7 @@ cdef class Trees(Expert):
         return i
 
     cdef void begin(self, int t) noexcept nogil:
-        """A tree is one leaf that knows nothing."""
+        """Reset a tree to a single leaf without statistics."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t leaf
         for leaf in range(tree.n_leaves):
@@ -419,7 +419,7 @@ cdef class Trees(Expert):
         self.take_block(t, 0)
 
     cdef void split(self, int t, Py_ssize_t k, float cut) noexcept nogil:
-        """The leaf of the last sample gets two children, who start from what its statistics predict."""
+        """Split the leaf of the last sample; its children start from what its statistics predict."""
         cdef Tree *tree = &self.trees[t]
         cdef Node *node = &tree.nodes[self.at[t]]
         cdef int32_t leaf = node.child, other = tree.n_leaves, child = 2 * tree.n_leaves - 1
@@ -436,7 +436,7 @@ cdef class Trees(Expert):
             self.give_blocks(t, leaf, other)
 
     cdef void sweep(self) noexcept nogil:
-        """Errors of leaves count half as much, and ranges of features narrow."""
+        """Halve the errors of leaves, and narrow the ranges of features."""
         cdef int t
         cdef int32_t leaf
         cdef Py_ssize_t j
@@ -450,7 +450,7 @@ cdef class Trees(Expert):
             self.high[j] = max(self.high[j] - <float> 0.02 * width, <float> 0.0)
 
     cdef void forget(self, list places) noexcept:
-        """The features at these places are dropped; others may come in their places."""
+        """Drop the features at these places, which new features may take."""
         cdef int t
         cdef int32_t i
         cdef Py_ssize_t place, b, k, c
@@ -479,16 +479,16 @@ cdef class Trees(Expert):
                     for c in range(self.n_classes):
                         memset(self.row(block, c) + self.cells * k, 0, self.cells * 4)
 
-    # What there is ----------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
     @property
     def sizes(self):
-        """Leaves, those with a block, and restarts of every tree."""
+        """The numbers of leaves, of leaves with a block, and of restarts, for every tree."""
         cdef int t
         return [(self.trees[t].n_leaves, self.trees[t].n_blocks, self.trees[t].resets) for t in range(self.n_trees)]
 
     cdef object rows_of_blocks(self):
-        """The blocks, each a row of numbers."""
+        """Return the blocks as rows of a matrix."""
         return viewed(self.blocks, self.n_blocks * self.block_floats, FLOAT).reshape(self.n_blocks, self.block_floats)
 
     def state(self):
@@ -505,7 +505,7 @@ cdef class Trees(Expert):
             counts.append(viewed(tree.counts, tree.n_leaves * self.width, FLOAT))
         nodes, leaves = np.concatenate(nodes), np.concatenate(leaves)
         learning = leaves["block"] >= 0
-        blocks = self.rows_of_blocks()[leaves["block"][learning]]  # in the order of their leaves: where says nothing
+        blocks = self.rows_of_blocks()[leaves["block"][learning]]  # in the order of their leaves
         n = len(blocks)
         return {
             "features": nodes["feature"].copy(),
@@ -564,7 +564,7 @@ cdef class Trees(Expert):
         statistics = checked_array(state, "statistics", np.float32, (owned, rest), -MAX_SUM, MAX_SUM)
         if ((candidates >= 0) & (candidates // group != np.arange(m))).any():
             raise ValueError("the candidates of a forest do not match its features")
-        # sound: from here on only memory can fail
+        # valid: from here on only memory allocation can fail
         for t in range(self.n_trees):
             self.trees[t].n_leaves = self.trees[t].n_blocks = 0
         self.n_blocks = self.n_unowned = 0
