@@ -1,4 +1,4 @@
-"""Validation of parameters, weights and targets: errors name the parameter, its value, and what to do."""
+"""Validation of parameters, weights and targets: errors name the parameter, its value, and a remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from river_okl._core.store.sample import shown
 from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
-LARGEST_PARAMETER = 1e30  # of steps and radii, and of 1/λ: with steepest slopes and largest weights f stays finite
+LARGEST_PARAMETER = 1e30  # of steps, radii and 1/λ: f stays finite even with the steepest slopes and largest weights
 SMALLEST_PARAMETER = 1e-30
 MAX_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
@@ -27,7 +27,7 @@ class UsageError(ValueError):
 
 
 def kind_of(thing: object) -> str:
-    """The class of an object, or a class itself, with its article: "an int", "a str"."""
+    """Return the class of an object, or a class itself, with its article: "an int", "a str"."""
     name = (thing if isinstance(thing, type) else type(thing)).__name__
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
@@ -38,7 +38,7 @@ def require(condition: bool, what: str) -> None:
 
 
 def is_name(value: Any) -> bool:
-    """Whether this can be a feature name or a label."""
+    """Return whether a value can be a feature name or a label."""
     if type(value) is tuple:
         return all(map(is_name, value))
     return type(value) in (str, int, bool) or (isinstance(value, float | np.generic) and bool(value == value))
@@ -49,7 +49,7 @@ def _is_real(value: Any) -> bool:
 
 
 def as_float(value: Any) -> float:
-    """A real number as the nearest float, infinite if it is out of range."""
+    """Return a real number as the nearest float, infinite if it is out of range."""
     try:
         return float(value)
     except OverflowError:
@@ -61,7 +61,7 @@ def as_float(value: Any) -> float:
 def check_positive(
     name: str, value: Any, *, zero: bool = False, infinite: bool = False, largest: float = LARGEST_PARAMETER
 ) -> None:
-    """Raise unless this is a number > 0 (≥ 0 with zero=True) of a size that steps can take, or infinite=True."""
+    """Raise unless ``value`` is a number > 0 (≥ 0 with zero=True) up to ``largest``, or ∞ with infinite=True."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
     right = (0.0 if zero else SMALLEST_PARAMETER) <= value <= largest
@@ -73,7 +73,7 @@ def check_positive(
 
 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
-    """Raise unless this is a number from low to high, or strictly between them."""
+    """Raise unless ``value`` is a number from low to high, or strictly between them."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
@@ -84,7 +84,7 @@ def check_between(name: str, value: Any, low: float, high: float, *, open_ends: 
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> None:
-    """Raise unless this is an integer of at least low."""
+    """Raise unless ``value`` is an integer of at least low."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is {shown(value)}; it must be an integer")
     if value < low:
@@ -97,7 +97,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 
 def check_dictionary(budget: Any) -> None:
-    """Raise unless this is a budget of points whose covariance can be kept."""
+    """Raise unless ``budget`` is an integer for which the covariance of the points fits in memory."""
     check_whole("budget", budget)
     if budget > MAX_DICTIONARY:
         raise ValueError(f"budget is {budget!r}; it must be at most {MAX_DICTIONARY:,}: cost is quadratic in it")
@@ -109,7 +109,7 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def check_key(key: Any) -> None:
-    """The key of a sample, by which its label is recognised."""
+    """Raise unless ``key`` can identify a sample with a late label."""
     try:
         hash(key)
     except TypeError:
@@ -117,7 +117,7 @@ def check_key(key: Any) -> None:
 
 
 def check_weight(w: Any) -> float:
-    """A sample weight, a number from 0 to LARGEST_WEIGHT, as a float."""
+    """Return a sample weight, a number from 0 to LARGEST_WEIGHT, as a float."""
     if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
         return w
     value: Any = as_float(w) if isinstance(w, Decimal) else w
@@ -129,7 +129,7 @@ def check_weight(w: Any) -> float:
 
 
 def check_weights(w: Any, n: int) -> list[float]:
-    """The weights of n samples: one number for all of them, or n numbers."""
+    """Return the weights of n samples, given one number for all of them, or n numbers."""
     if isinstance(w, str | bytes | Mapping) or not hasattr(w, "__iter__") or np.ndim(w) == 0:
         return [check_weight(w)] * n
     weights = [check_weight(weight) for weight in w]
@@ -139,7 +139,7 @@ def check_weights(w: Any, n: int) -> list[float]:
 
 
 def check_seed(seed: Any) -> random.Random:
-    """The generator seeded by an integer or None."""
+    """Return the generator seeded by an integer or None."""
     if seed is None:
         return random.Random()
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
@@ -153,7 +153,7 @@ def random_key(seed: Any) -> int:
 
 
 def check_learning_rate(value: Any) -> None:
-    """Raise unless this is a number > 0 or one of river's schedulers."""
+    """Raise unless ``value`` is a number > 0 or one of river's schedulers."""
     if not isinstance(value, optim.base.Scheduler):
         check_positive("learning_rate", value)
 
@@ -166,7 +166,7 @@ def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> N
 
 
 def check_kernel(kernel: Any) -> None:
-    """Raise unless this is a kernel or None."""
+    """Raise unless ``kernel`` is a kernel or None."""
     if kernel is not None and not isinstance(kernel, Kernel):
         raise TypeError(
             f"kernel is {shown(kernel)}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
@@ -174,7 +174,7 @@ def check_kernel(kernel: Any) -> None:
 
 
 def check_gaussian(kernel: Kernel | None, what: str) -> None:
-    """Raise unless this is an RBF kernel with one gamma, or None."""
+    """Raise unless ``kernel`` is an RBF kernel with one gamma, or None."""
     if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
         raise ValueError(
             f"kernel is {shown(kernel)}; {what} needs a single Gaussian: give RBF(gamma=...) with one number, or RBF()"
@@ -182,7 +182,7 @@ def check_gaussian(kernel: Kernel | None, what: str) -> None:
 
 
 def check_target(y: Any) -> float:
-    """The target of a regressor as a float."""
+    """Return the target of a regressor as a float."""
     if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
         return y
     if not isinstance(y, numbers.Real | Decimal) or isinstance(y, bool | np.bool_):
@@ -205,12 +205,12 @@ def rate(
     power: float = 0.0,
     horizon: int | None = None,
 ) -> float:
-    """The step for sample number t (from 1).
+    """Return the step for sample number t (from 1).
 
     A number η gives η t^-power, or η T^-power if the horizon T is known. A scheduler gives the step itself; river's
     schedulers count from 0.
     """
-    # float first: asking for an abstract class costs as much as the rest of an update
+    # float first: an isinstance check against an abstract class costs as much as the rest of an update
     if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
         return min(float(learning_rate.get(t - 1)), LARGEST_PARAMETER)
     return learning_rate * math.pow(horizon or t, -power) if power else learning_rate
@@ -220,9 +220,9 @@ class PerClass(base.Base):
     """A budget for each label if there are more than two: k labels share k times as many support vectors.
 
     A binary model has one function; a model of k > 2 labels has k functions over the same support vectors. With
-    `budget=500` all labels share 500 support vectors; with `budget=PerClass(50)` two labels have 50, three 150, and
-    the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Time is proportional to the
-    number of labels and memory to its square: each support vector has a coefficient for each label.
+    `budget=500` all labels share 500 support vectors. With `budget=PerClass(50)` two labels have 50, three 150, and the
+    26 letters 1,300. Use it if there are many labels, or if their number is unknown. Each support vector has a
+    coefficient for each label, so time grows linearly and memory quadratically with the number of labels.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class PerClass(base.Base):
 
 
 def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
-    """The budget as arguments of an expansion; a ``PerClass`` is for models that accept more than two labels."""
+    """Return the budget as arguments of an expansion; ``PerClass`` requires a model of more than two labels."""
     if not isinstance(budget, PerClass):
         check_whole("budget", budget)
         return {"budget": budget}
@@ -274,4 +274,4 @@ def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
 
 
 Budget = int | PerClass
-"""The type of a budget; models that are one function reject a ``PerClass``."""
+"""The type of a budget; models with a single function reject a ``PerClass``."""

@@ -14,14 +14,14 @@ from river_okl._core.function.protocol import set_labels
 from river_okl._core.store.sample import plain, shown
 from river_okl.checks import kind_of
 
-MAX_LABELS = 10_000  # each costs a column of coefficients and time per sample
+MAX_LABELS = 10_000  # each label costs a column of coefficients, and time per sample
 REGRESSOR = "OKLRegressor"  # recommended by errors about numeric targets
 
 
 class Labels:
-    """The labels seen so far, and the position of each: 0 the negative one, 1 the positive one, 2, 3, ...
+    """The labels seen so far, and the position of each: 0 for the negative, 1 for the positive one, then 2, 3, ...
 
-    The positive one is True, 1 or +1 if that is among the first two, otherwise the second to arrive.
+    The positive label is True, 1 or +1 if it is among the first two, otherwise the second to arrive.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class Labels:
         return next((y for y in self.names[:2] if self.positions[y] == 1), None)
 
     def add(self, y: Any, f: Any = None) -> None:
-        """Add a label, accepted by ``check``, unless it is known; from the third on f, if given, gets its class."""
+        """Add a label accepted by ``check``, unless it is known; from the third on, add a class to f, if given."""
         if y not in self.positions:
             set_labels(self, *self.with_label(y), f)
 
     def with_label(self, y: Any) -> tuple[list[Any], dict[Any, int]]:
-        """``names`` and ``positions`` with one more label."""
+        """Return ``names`` and ``positions`` with one more label."""
         n = len(self.names)
         if n == 0:
             position = int(isinstance(y, numbers.Real | np.bool_) and y == 1)
@@ -86,9 +86,9 @@ class Labels:
         return names, {**self.positions, y: position}
 
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
-        """Raise if one of these labels is invalid, or exceeds the number a model of this name can learn."""
+        """Raise if a label is invalid, or if there are more labels than a model of this name can learn."""
         new: dict[Any, None] = {}
-        with contextlib.suppress(TypeError):  # an unhashable one, which ``check_label`` names
+        with contextlib.suppress(TypeError):  # unhashable: ``check_label`` names the label
             labels = dict.fromkeys(labels)
         for y in labels:
             check_label(y, model)
@@ -110,7 +110,7 @@ class Labels:
 
 
 def check_label(y: Any, model: str) -> None:
-    """Raise unless this is one hashable value, not missing (NaN, NA, NaT, None), and if a number, integer-valued."""
+    """Raise unless y is one hashable value, not missing (NaN, NA, NaT, None) and, if a number, integer-valued."""
     try:
         hash(y)
     except TypeError:
@@ -134,8 +134,8 @@ def _is_missing(y: Any) -> bool:
 
 
 def _has_fraction(y: Any) -> bool:
-    """Whether a label is a real number but not integer-valued: 1.0 is a label, 0.5 and infinity are not."""
-    if isinstance(y, numbers.Rational):  # integers and bools, too
+    """Return whether a label is a real number but not integer-valued: 1.0 is a label, 0.5 and infinity are not."""
+    if isinstance(y, numbers.Rational):  # also integers and bools
         return bool(y.denominator != 1)
     if isinstance(y, decimal.Decimal):
         return not y.is_finite() or y != y.to_integral_value()

@@ -22,9 +22,9 @@ f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) giv
 predictions are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the sum that is predicted,
 for predictions, frames, calibration and explanations alike.
 
-A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``): f becomes one function per
-class and is updated along the direction between the sample's class and its strongest rival, so that the algorithm's
-code stays binary, with y = +1 and p the margin. See the head of ``_core/function/expansion.pyx``.
+A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``). f then becomes one function
+per class, updated along the direction between the sample's class and its strongest rival, so that the algorithm's code
+stays binary, with y = +1 and p the margin. See the head of ``_core/function/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def locked(method: Method) -> Method:
     """Make a public method hold the model's lock.
 
-    The lock is not reentrant: public methods do not call each other. ``predict_one`` and ``learn_one`` acquire it
-    themselves, which costs less.
+    The lock is not reentrant, so public methods do not call each other. ``predict_one`` and ``learn_one`` acquire it
+    themselves, which is faster.
     """
 
     @functools.wraps(method)
@@ -88,18 +88,18 @@ class CompiledModel(base.Estimator):
     _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
     """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``, "own" for the rule of its kind of
-    model, "parameters" if it follows from them; or the reason why models with this attribute do not merge."""
+    model, "parameters" if it is derived from them; or the reason why models with this attribute do not merge."""
 
     @classmethod
     def _rules(cls) -> dict[str, str]:
-        """``_merging`` of the class and of its bases."""
+        """Return ``_merging`` of the class and of its bases."""
         return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
 
     def _check_state(self) -> None:
         """Raise ValueError if attributes from a checkpoint are inconsistent."""
 
     def _after_merging(self) -> None:
-        """Restore bounds between attributes that each merged by its own rule."""
+        """Restore bounds between attributes that were merged independently."""
 
     @locked
     def __getstate__(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class CompiledModel(base.Estimator):
         return copy.deepcopy(self)  # two models over one compiled object would disagree after one step
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """An untrained model with the same parameters, except those in ``new_params``."""
+        """Return an untrained model with the same parameters, except those in ``new_params``."""
         with self._f.lock:
             return super().clone(new_params, include_attributes)
 
@@ -142,7 +142,7 @@ class KernelEstimator(CompiledModel):
     @property
     @locked
     def kernel_in_use(self) -> kernels.Kernel:
-        """The kernel with every gamma filled in (0 until the stream has shown two different samples)."""
+        """The kernel with every gamma filled in (0 until the stream has contained two different samples)."""
         return (self.kernel or self._default_kernel)._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
     @property
@@ -175,11 +175,11 @@ class KernelEstimator(CompiledModel):
         return np.argsort(self._f.births).tolist()
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        """The support vector at a position, as a feature dict."""
+        """Return the support vector at a position, as a feature dict."""
         return self._f.point(i)
 
     def _coefficients(self) -> NDArray[np.float64]:
-        """The coefficients at every position: an array of shape (positions, classes or 1)."""
+        """Return the coefficients at every position: an array of shape (positions, classes or 1)."""
         return self._f.columns[:, :: self._f.n_outputs]
 
     @property
@@ -233,11 +233,11 @@ class SupervisedModel(KernelEstimator):
         Parameters
         ----------
         x
-            A dict of features; features that it lacks are 0.
+            A dict of features; missing features are 0.
         y
             The label or target.
         w
-            The weight of the sample, which multiplies the step of the update; 0 counts as a sample without loss.
+            The weight of the sample, which multiplies the step of the update. Weight 0 means a sample without loss.
 
         """
         raise NotImplementedError
@@ -266,18 +266,18 @@ class SupervisedModel(KernelEstimator):
         self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        """``learn_one`` for every row; targets and weights have been checked."""
-        learn: Any = self.learn_one  # accepts rows of a Frame, too, which its public signature hides
+        """Call ``learn_one`` for every row; targets and weights have been checked."""
+        learn: Any = self.learn_one  # also accepts rows of a Frame, which its public signature hides
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
 
     def _check_many(self, targets: list[Any]) -> None:
-        """Raise if one of these targets is invalid."""
+        """Raise if a target is invalid."""
         raise NotImplementedError
 
     @locked
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        """The support vectors with their contributions to the prediction for x, the largest absolute value first.
+        """Return the support vectors with their contributions to the prediction for x, largest absolute value first.
 
         With more than two classes the score of the predicted class is explained.
         """
@@ -289,7 +289,7 @@ class SupervisedModel(KernelEstimator):
         return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
-        """The support vectors and their contributions: an array of shape (support vectors, classes or 1)."""
+        """Return the support vectors and their contributions: an array of shape (support vectors, classes or 1)."""
         raise NotImplementedError
 
     @locked
@@ -351,31 +351,31 @@ class KernelModel(SupervisedModel):
     """A model that predicts f(x), or a sum of functions, and updates f."""
 
     _default_loss: optim.losses.Loss
-    _alone: Any = True  # whether f(x) is the prediction; a property if that depends on a parameter
+    _alone: Any = True  # whether f(x) is the prediction; a property if a parameter decides
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
-        """For classes with a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
+        """Set the loss, and ``_derivative(y, p)``, its derivative at the prediction p."""
         self.loss = loss
         self._derivative = derivative(self._default_loss if loss is None else loss)
 
     def _step(self, f: Any, y: float, p: float, w: float) -> None:
-        """The paper's update for the sample last evaluated: y is the target or ±1, p is f(x), w the sample weight."""
+        """Apply the paper's update to the sample last evaluated: y is the target or ±1, p is f(x), w its weight."""
         raise NotImplementedError
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The loss of passive-aggressive algorithms at the prediction p, and the sign of their step."""
+        """Return the loss of passive-aggressive algorithms at the prediction p, and the sign of their step."""
         raise NotImplementedError
 
     def _weights(self) -> tuple[float, ...]:
-        """The weights of the outputs of f in the prediction."""
+        """Return the weights of the outputs of f in the prediction."""
         return (1.0,)
 
     def _others(self) -> Sequence[Summand]:
-        """The other functions in the prediction."""
+        """Return the other functions in the prediction."""
         return ()
 
     def _summands(self) -> list[Summand]:
-        """The functions whose sum is predicted, f first."""
+        """Return the functions whose sum is predicted, f first."""
         return [(self._f, self._weights()), *self._others()]
 
     def _fail_together(self) -> None:
@@ -384,14 +384,14 @@ class KernelModel(SupervisedModel):
             self._f.lock.fail()
 
     def _decision(self, x: Any) -> Any:
-        """The predicted value; with more than two classes a list with one for each (there are no other functions)."""
+        """Return the predicted value, or a list with one for each of more than two classes."""
         value: Any = self._f.evaluate(x, self._weights())
         for other, weights in self._others():
             value += other.evaluate(self._f.given, weights)
         return value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        """The predicted values of the rows of a frame: one column, or one for each class."""
+        """Return the predicted values of the rows of a frame: one column, or one for each class."""
         return sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
@@ -426,7 +426,7 @@ class _Snapshot:
 
 
 def _snapshot(value: Any) -> Any:
-    """A copy of an attribute that later steps do not change. Parameters are shared: steps only read them."""
+    """Return a copy of an attribute, unaffected by later steps. Parameters are shared: steps only read them."""
     if isinstance(value, base.Base):
         return value
     if hasattr(value, "restore") or isinstance(value, random.Random):
@@ -457,7 +457,7 @@ class KernelRegressor(KernelModel, TargetModel):
         super()._set_loss(loss)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
-        """The predicted target; 0 before the first sample."""
+        """Return the predicted target; 0 before the first sample."""
         f = self._f
         lock = f.lock
         try:
@@ -468,7 +468,7 @@ class KernelRegressor(KernelModel, TargetModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted targets of the rows of a frame."""
+        """Return the predicted targets of the rows of a frame."""
         frame = frame_of(X)
         return to_native_series(self._decisions(rows_of(frame))[:, 0], name=None, like=frame)
 
@@ -501,7 +501,7 @@ class KernelRegressor(KernelModel, TargetModel):
             raise ValueError("a regressor with classes")
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The ε-insensitive loss before clipping at 0, and the sign of the step that reduces it."""
+        """Return the ε-insensitive loss before clipping at 0, and the sign of the step that reduces it."""
         residual = y - p
         return abs(residual) - self.eps, math.copysign(1.0, residual)
 
@@ -564,29 +564,29 @@ class KernelClassifier(KernelModel, LabelModel):
             super()._learn_rows(frame, targets, weights)
 
     def _learn_label(self, x: Any, y: Any) -> int:
-        """Add a new label; x is evaluated first, as a rejected sample must not add a label."""
+        """Add a new label, after evaluating x, as a rejected sample must not add a label."""
         self._check_many([y])
         self._f.evaluate(x)
         self._labels.add(y, self._f)
         return self._labels.positions[y]
 
     def _scores(self, x: Any) -> list[float]:
-        """The score of the positive label, or one for each class."""
+        """Return the score of the positive label, or one for each class."""
         found = self._decision(x)
         return found[: len(self._labels)] if type(found) is list else [found]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The hinge loss before clipping at 0, and the sign of the step that reduces it."""
+        """Return the hinge loss before clipping at 0, and the sign of the step that reduces it."""
         return 1.0 - y * p, y
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label; with more than two labels, a dict with the score of each."""
+        """Return the score of the positive label; with more than two labels, a dict with the score of each."""
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label, one of those seen so far; None before the first."""
+        """Return the predicted label, one of those seen so far; None before the first."""
         f = self._f
         lock = f.lock
         try:
@@ -604,7 +604,7 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label seen so far.
+        """Return the probability of each label seen so far.
 
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
         binary classifier starts with the labels False and True, as River requires, until others arrive.
@@ -612,7 +612,7 @@ class KernelClassifier(KernelModel, LabelModel):
         return self._probabilities(self._scores(x) if self._labels.names else [0.0])
 
     def _probabilities(self, scores: list[float]) -> dict[Any, float]:
-        """Probabilities from the score of the positive label, or from one for each class."""
+        """Return probabilities from the score of the positive label, or from one score for each class."""
         names = self._labels.names
         if len(names) < 2:
             if self._multiclass or not all(isinstance(y, bool | np.bool_) for y in names):
@@ -630,7 +630,7 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; all None before the first label."""
+        """Return the predicted labels of the rows of a frame; all None before the first label."""
         frame = frame_of(X)
         scores = self._decisions(rows_of(frame))
         names = self._labels.names
@@ -640,7 +640,7 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def predict_proba_many(self, X: Any) -> Any:
-        """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
+        """Return the probabilities of the labels for the rows of a frame: one column per key of `predict_proba_one`."""
         frame = frame_of(X)
         scores = self._decisions(rows_of(frame))[:, : max(1, len(self._labels))]
         rows = [self._probabilities(each) for each in scores.tolist()]

@@ -1,4 +1,4 @@
-"""River's protocol for models that predict a distribution: Gaussian processes, single (SOGP) and mixed (OKL).
+"""River's protocol for models that predict a distribution: a single Gaussian process (SOGP) or a mixture (OKL).
 
 Such a model has a compiled object ``_f`` and defines its predictions; labels, frames and inspection are here. Invalid
 samples raise before the model changes.
@@ -23,7 +23,7 @@ from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, lo
 
 
 class PredictiveModel(SupervisedModel):
-    """Shared by both tasks: support vectors are the points in the predictive mean."""
+    """Shared by both tasks: the support vectors are the points in the predictive mean."""
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
         """Update the model with one sample.
@@ -31,13 +31,13 @@ class PredictiveModel(SupervisedModel):
         Parameters
         ----------
         x
-            A dict of features; features that it lacks are 0.
+            A dict of features; missing features are 0.
         y
             The label or target.
         w
-            The weight of the sample, which multiplies the step of the update; 0 counts as a sample without loss.
+            The weight of the sample, which multiplies the step of the update. Weight 0 means a sample without loss.
         key
-            The key that the sample was predicted with, if any.
+            The key that was given for the sample's prediction, if any.
 
         """
         raise NotImplementedError
@@ -66,7 +66,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
     """A regressor that predicts a mean and a standard deviation."""
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        """Mean and standard deviation of the target."""
+        """Return mean and standard deviation of the target."""
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
@@ -79,16 +79,16 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
     def predict_one(
         self, x: dict[Hashable, Any], *, with_dist: bool = False, key: Hashable = None, **kwargs: Any
     ) -> Any:
-        """The predicted target.
+        """Return the predicted target.
 
         Parameters
         ----------
         x
-            A dict of features; features that it lacks are 0.
+            A dict of features; missing features are 0.
         with_dist
             Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
         key
-            Identifies the sample when its target comes late; anything hashable. None: its features do.
+            Identifies the sample when its target comes late; any hashable value. None: its features identify it.
 
         """
         x = self._keyed(x, key)
@@ -97,19 +97,19 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
             mean, deviation = self._prediction(x if len(f.points) else {})
         if not with_dist:
             return mean
-        make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it
+        make: Any = proba.Gaussian._from_state  # as in River's BayesianLinearRegression
         return make(n=1, m=mean, var=deviation * deviation, ddof=0)
 
     @locked
     def predict_interval_one(
         self, x: dict[Hashable, Any], coverage: float = 0.9, *, key: Hashable = None
     ) -> tuple[float, float]:
-        """The central interval of the predictive distribution, as (lower, upper).
+        """Return the central interval of the predictive distribution, as (lower, upper).
 
         Parameters
         ----------
         x
-            A dict of features; features that it lacks are 0.
+            A dict of features; missing features are 0.
         coverage
             The probability that the target lies within the interval, strictly between 0 and 1.
         key
@@ -122,13 +122,13 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         return mean - half, mean + half
 
     def _half_width(self, x: Any, z: float) -> tuple[float, float]:
-        """Mean, and half width of the interval with the coverage of z standard deviations of a normal distribution."""
+        """Return mean and half width of the interval with the coverage of z standard deviations of a normal."""
         mean, deviation = self._prediction(x)
         return mean, z * deviation
 
     @locked
     def predict_interval_many(self, X: Any, coverage: float = 0.9) -> Any:
-        """The central intervals for the rows of a frame, as a frame with the columns lower and upper.
+        """Return the central intervals for the rows of a frame, as a frame with the columns lower and upper.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted targets of the rows of a frame."""
+        """Return the predicted targets of the rows of a frame."""
         frame = frame_of(X)
         predictions = np.array(
             [self._prediction(row)[0] for row in rows_of(frame, self._takes_words)], dtype=np.float64
@@ -156,7 +156,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
 
 def _deviations(coverage: float) -> float:
-    """Half the width of the central interval of a normal distribution, in standard deviations."""
+    """Return half the width of the central interval of a normal distribution, in standard deviations."""
     return -float(special.ndtri(0.5 * (1.0 - float(coverage))))
 
 
@@ -166,15 +166,15 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     _multiclass = True
 
     def _probabilities(self, x: Any) -> list[float]:
-        """The probability of every label by position; of two labels if there are fewer."""
+        """Return the probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError
 
     def _check_sample(self, x: Any) -> None:
-        """Raise if this sample is invalid."""
+        """Raise if a sample is invalid."""
         self._probabilities(x)
 
     def _most_probable(self, x: Any) -> int:
-        """The position of the most probable label; the positive label wins a tie of two."""
+        """Return the position of the most probable label; the positive label wins a tie of two."""
         probabilities = self._probabilities(x)
         if len(probabilities) == 2:
             return int(probabilities[1] >= probabilities[0])
@@ -195,7 +195,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> dict[Any, float]:
-        """The predictive probability of each label seen so far; parameters as in `predict_one`."""
+        """Return the predictive probability of each label seen so far; parameters as in `predict_one`."""
         x = self._keyed(x, key)
         return self._named(self._probabilities(x)) if self._labels.names else {}
 
@@ -204,14 +204,14 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
     def predict_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> Any:
-        """The predicted label, one of those seen so far; None before the first.
+        """Return the predicted label, one of those seen so far; None before the first.
 
         Parameters
         ----------
         x
             A dict of features.
         key
-            Identifies the sample when its label comes late; anything hashable. None: its features do.
+            Identifies the sample when its label comes late; any hashable value. None: its features identify it.
 
         """
         x = self._keyed(x, key)
@@ -224,7 +224,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The log-odds of the positive label; with more than two labels, the log-probability of each."""
+        """Return the log-odds of the positive label; with more than two labels, the log-probability of each."""
         probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
         if len(probabilities) == 2:
             return math.log(probabilities[1]) - math.log(probabilities[0])
@@ -232,14 +232,14 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; all None before the first label."""
+        """Return the predicted labels of the rows of a frame; all None before the first label."""
         frame = frame_of(X)
         positions = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
         return label_series(self._labels.names, np.array(positions, dtype=int), frame)
 
     @locked
     def predict_proba_many(self, X: Any) -> Any:
-        """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
+        """Return the probabilities of the labels for the rows of a frame: one column per key of `predict_proba_one`."""
         frame = frame_of(X)
         names = list(self._labels.names)
         rows = [self._named(self._probabilities(row)) for row in rows_of(frame, self._takes_words)]

@@ -1,9 +1,9 @@
 """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
 
-Platt scaling with one parameter, so that the predicted label always has a probability above 1/2: P(+1 | s) = σ(a s/m),
-s the score before the sample is learned, m² its running mean square and a the minimiser of the log loss, tracked by
-Newton's method; both forget, as margins change in size while a model learns.  The constants were chosen on nine classes
-and three streams.
+Platt scaling with one parameter, so that the predicted label always has a probability above 1/2: P(+1 | s) = σ(a s/m).
+s is the score before the sample is learned, m² its running mean square, and a the minimiser of the log loss, tracked by
+Newton's method.  Both m and a forget, as margins change in size while a model learns.  The constants were chosen on
+nine classes and three streams.
 """
 
 from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
@@ -28,7 +28,7 @@ cdef class Calibration:
         self.seen = 0
 
     cpdef double factor(self):
-        """The factor of a score in the sigmoid."""
+        """Return the factor of a score in the sigmoid, a/m."""
         return self.slope / sqrt(self.mean_square) if self.mean_square > 0.0 else 1.0
 
     cpdef int update(self, double margin) except -1:
@@ -46,11 +46,11 @@ cdef class Calibration:
         return 0
 
     def state(self):
-        """The fit by name, for a checkpoint."""
+        """Return the fit by name, for a checkpoint."""
         return {"slope": self.slope, "curvature": self.curvature, "mean_square": self.mean_square, "seen": self.seen}
 
     def restore(self, state):
-        """The fit of a checkpoint, every number in range."""
+        """Resume from the fit of a checkpoint, after checking every number."""
         self.slope = checked_float(state, "slope", 1e-2, 1e2)
         self.curvature = checked_float(state, "curvature", 1e-300, LARGEST_SELF)
         self.mean_square = checked_float(state, "mean_square", 0.0, LARGEST_SELF * LARGEST_SELF)
@@ -64,7 +64,7 @@ cdef class Calibration:
 
 
 cpdef double sigmoid(double z):
-    """1 / (1 + exp(-z)) without overflow."""
+    """Return 1 / (1 + exp(-z)) without overflow."""
     if z >= 0.0:
         return 1.0 / (1.0 + exp(-z))
     z = exp(z)
@@ -72,10 +72,10 @@ cpdef double sigmoid(double z):
 
 
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil:
-    """exp(factor · score), normalised; out may be the scores themselves."""
+    """Set ``out`` to exp(factor · score), normalised; it may be the array of scores."""
     cdef Py_ssize_t o
     cdef double largest = -INFINITY, other = -INFINITY, total = 0.0
-    for o in range(0, n - 1, 2):  # two maxima, each of which waits for the one before, and no fmax, which is a call
+    for o in range(0, n - 1, 2):  # two maxima, to break the chain of dependencies; not fmax, which is a call
         largest = scores[o] if scores[o] > largest else largest
         other = scores[o + 1] if scores[o + 1] > other else other
     if n % 2:
@@ -98,7 +98,7 @@ cdef void probabilities_of(const double *scores, double factor, Py_ssize_t colum
 
 
 cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
-    """Weights from their logarithms, which are shifted so that the largest is 0."""
+    """Compute weights from their logarithms, which are shifted so that the largest is 0."""
     cdef Py_ssize_t e
     cdef double largest = log_weight[0]
     for e in range(1, n):
@@ -125,7 +125,7 @@ cdef void fit_inverse_temperature(
     const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double low, double high,
     double *inverse_temperature, double *curvature
 ) noexcept nogil:
-    """A Newton step for the inverse temperature κ of p = softmax(κ · scores), for a sample of class c."""
+    """Apply a Newton step to the inverse temperature κ of p = softmax(κ · scores), for a sample of class c."""
     cdef Py_ssize_t o
     cdef double mean = 0.0, square = 0.0
     for o in range(n):

@@ -1,32 +1,29 @@
-"""How strange a sample is, among points that are a sample of the stream: the core of ``OKLDetector``.
-
-Five numbers say how far a sample x is from what is usual, each in its own way.  The points are z_i, m is the mean
-squared distance of two samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i
-when it was learned, less its mean over the samples before (it falls as long as points are added):
+"""Scores how anomalous a sample is, given points that are a sample of the stream: the core of ``OKLDetector``.
+Five measures compare a sample x with the points z_i.  m is the mean squared distance of two samples, and d_k² the
+squared distance to the k-th nearest point.  r_i is log d_20² of point i when it was learned, less its mean over the
+samples before (the mean falls as long as points are added):
 
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
     -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
-    log d_20² - ½ mean of r over the 20 nearest     how far x is for its neighbourhood
-    log d_100²      how far x is from a crowd: anomalies that recur have fewer neighbours of their own
-    that of residuals.pyx       how badly the features of x are predicted by each other
+    log d_20² - ½ mean of r over the 20 nearest     the distance relative to the neighbourhood's
+    log d_100²      the distance to a crowd: recurring anomalies have fewer neighbours of their own
+    the value of residuals.pyx      how badly the features of x are predicted from each other
+The level of a value is -log of the share of recent samples for which the value was at least as large (``Window``).  The
+last level is multiplied by the predictability of the features.  q is the largest of the five levels, and the score of x
+is 1 - exp(-level of q): the share of recent samples that looked less anomalous.  At most half of the samples equal to x
+count as less anomalous: on a stream of few distinct values, their measures differ only by what points and scaling
+learned since.
 
-The level of a number is -log of the share of recent samples for which it was as large (``Window``); that of the last
-counts as far as features can be predicted.  The largest of the five levels is q, and the score of x is 1 - exp(-level
-of q): the share of recent samples that looked less strange.  At most half of those that equal x do, whatever their
-numbers: on a stream of few values these differ by what the points and the scaling have learned since.
+An anomaly that is learned would mask the next one like it.  So among samples with a calibrated score
 
-A sample that learns itself would hide the next one like it.  So among samples with a calibrated score
+    - samples above ``STRANGE`` do not become points;
+    - samples above ``ALARM`` are not learned at all, except with tokens.  There are up to ``TOKENS`` (fewer while few
+      levels are known), and each sample adds ``RATE``.  A sample costs one token, or ``UNLIKE`` if it differs from the
+      previous one: then it is more often the tail of the stream than a fault.
 
-    - those above ``STRANGE`` do not become points;
-    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did (fewer while few levels are known), but
-      for ``RATE`` of all samples; one that is unlike the sample before costs only ``UNLIKE`` of a token, since it is
-      more often the tail of the stream than a fault;
-
-unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and its new state is
-learned.
-
-The points are a reservoir in which each of the last ``MEMORY`` candidates has about the same chance to be kept
-(Vitter 1985): a new point replaces one drawn at random.
+If most of about ``CROWD`` recent samples are above ``ALARM``, the stream has moved, and its new state is learned.
+The points are a reservoir (Vitter 1985): a new point replaces a random one, so that each of the last ``MEMORY``
+candidates is kept with about the same probability.
 """
 
 from libc.math cimport exp, fmax, fmin, log
@@ -59,32 +56,32 @@ cdef enum:
 BUDGET = 2048                       # points
 LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
 
-cdef int METRIC = 2                 # of ``Distances``, whose weights stay 1
-cdef int CROWDED = 100              # points that a crowd has
-cdef double WIDE = 16.0, NARROW = 4.0  # the narrow kernel is a power of the wide one
+cdef int METRIC = 2                 # of ``Distances``, with weights of 1
+cdef int CROWDED = 100              # number of points in a crowd
+cdef double WIDE = 16.0, NARROW = 4.0  # the narrow kernel is the wide one to the power NARROW
 cdef double LOCALITY = 0.5
 cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
 cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
-cdef Py_ssize_t CALIBRATED = 500    # numbers from which on ALARM means something
+cdef Py_ssize_t CALIBRATED = 500    # scores from which on ALARM is meaningful
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
-cdef double ALIKE = 0.1             # mean squared distances below which alarms are alike
-cdef double UNLIKE = 0.7            # tokens of one that is not
+cdef double ALIKE = 0.1             # mean squared distances below which two alarms are alike
+cdef double UNLIKE = 0.7            # token cost of an alarm unlike the previous sample
 cdef double MEMORY = 8192.0
-cdef double RECENT = 500.0          # samples that a typical radius is of
+cdef double RECENT = 500.0          # samples in the mean ``typical``
 
 
 cdef class Detector(ScaledPoints):
-    """Points of a stream, and how strange a sample is among them.
+    """Points of a stream, and the anomaly score of a sample relative to them.
 
     Parameters
     ----------
     budget
         Maximum number of points.
     key
-        Which random numbers decide which points are kept.
+        The seed of the random numbers that decide which points are kept.
     """
 
     cdef readonly list windows              # of each scale
@@ -150,12 +147,12 @@ cdef class Detector(ScaledPoints):
         return 0
 
     cdef void rate(self, const Sample *x) noexcept:
-        """The numbers of the sample measured last, and their levels."""
+        """Compute the measures of the sample measured last, and their levels."""
         cdef Py_ssize_t i, n = self.points.n
         cdef double own = self.distances.own[METRIC], mean = self.distances.mean_distance(METRIC) or 1.0
         cdef const double *square = self.distances.square[METRIC]
         cdef const double *dots = self.distances.dots[METRIC]
-        cdef double[3] distance     # of the nearest, of the last of the near ones, and of the last of a crowd
+        cdef double[3] distance     # to the nearest point, the NEIGHBOURS-th and the CROWDED-th nearest
         cdef double wide, narrow, of_others = 0.0
         self.level = self.largest = self.own_radius = 0.0
         self.identity = identity_of(x)
@@ -183,11 +180,11 @@ cdef class Detector(ScaledPoints):
             )
         if self.window.n >= RANKED:
             self.level = fmin(self.window.level(self.largest), HIGHEST)
-            if self.level > log(2.0):  # what all samples being equal would allow
+            if self.level > log(2.0):  # the bound if all samples are equal
                 self.level = fmin(self.level, self.of_equal_ones())
 
     cdef double of_equal_ones(self) noexcept:
-        """The most that the level of a sample can be, whose equals are among the latest ones."""
+        """Return the upper bound on the level that equal samples among the latest ones imply."""
         cdef Py_ssize_t i, n = self.identities.n
         cdef int64_t equal = 0
         cdef uint64_t own = self.identity
@@ -197,18 +194,18 @@ cdef class Detector(ScaledPoints):
         return log(2.0 * (n + 1.0) / (equal + 1.0)) if equal else HIGHEST
 
     def score(self, sample):
-        """The share of recent samples that looked less strange; 0 before there are enough of them."""
+        """Return the share of recent samples that looked less anomalous; 0 until there are enough of them."""
         self.evaluate(sample)
         return 1.0 - exp(-self.level)
 
     def numbers(self, sample):
-        """How strange a sample is at every scale, and the largest level of these numbers."""
+        """Return the five measures of a sample, and the largest level among them."""
         cdef Py_ssize_t i
         self.evaluate(sample)
         return [self.raw[i] if self.points.n else 0.0 for i in range(SCALES)], self.largest
 
     def explained(self, sample):
-        """Feature -> mean squared difference to the nearest points, in squared standard deviations, largest first."""
+        """Return feature -> mean squared difference to the nearest points, in squared standard deviations; sorted."""
         cdef Py_ssize_t i
         cdef Sample *x
         self.evaluate(sample)
@@ -222,7 +219,7 @@ cdef class Detector(ScaledPoints):
         return named(dict(sorted(found.items(), key=lambda item: -item[1])))
 
     def learn(self, sample, double w):
-        """One sample."""
+        """Learn one sample."""
         self.evaluate(sample)
         try:
             self.step(&self.samples[self.last], w)
@@ -231,7 +228,7 @@ cdef class Detector(ScaledPoints):
             raise
 
     cdef int step(self, Sample *x, double w) except -1:
-        """Decide what the sample is for, learn it, and forget."""
+        """Decide what the sample updates, learn it, and forget unused features."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
         cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
         cdef double cost
@@ -259,7 +256,7 @@ cdef class Detector(ScaledPoints):
         return self.tidy()
 
     cdef Py_ssize_t victim(self, double w) noexcept:
-        """The point that a sample is to replace; -1: none, there is room; ``budget``: it does not become a point."""
+        """Return the point to replace by a sample, -1 if there is room, or ``budget`` if the sample is not added."""
         cdef double place
         if self.points.n < self.budget:
             return -1
@@ -276,7 +273,7 @@ cdef class Detector(ScaledPoints):
         return self.reserve()
 
     cdef int learn_sample(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) except -1:
-        """Rank a sample, if it ``counts``, and make it a point, if it ``joins``, in the place of a victim."""
+        """Rank a sample if it ``counts``; add it as a point if it ``joins``, after removing a victim."""
         cdef Py_ssize_t i
         self.observe(x)
         if joins:
@@ -299,7 +296,7 @@ cdef class Detector(ScaledPoints):
         return 0
 
     cdef int drop(self, Py_ssize_t i) except -1:
-        """Point i is gone, and the last one has its position."""
+        """Remove point i; the last takes its position."""
         self.points.drop(i)
         self.distances.point_removed(i)
         self.swap_remove(self.per_point, i)
@@ -312,7 +309,7 @@ cdef class Detector(ScaledPoints):
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
     def _check(self):
-        """Assert the invariants, by brute force."""
+        """Check the invariants by brute force."""
         cdef Py_ssize_t i, n = self.points.n
         points = self.points.check()
         assert n <= self.budget
@@ -329,7 +326,7 @@ cdef class Detector(ScaledPoints):
         ScaledPoints._check(self)
 
     def state(self):
-        """What ``restore`` takes, by name."""
+        """Return the state by name, for ``restore``."""
         return ScaledPoints.state(self) | Table.state(self) | {
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
@@ -339,7 +336,7 @@ cdef class Detector(ScaledPoints):
         }
 
     def restore(self, dict state):
-        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         identities = checked_array(state, "identities", np.int64)
         scales, scores = state["scales"], state["scores"]
@@ -361,12 +358,12 @@ cdef class Detector(ScaledPoints):
 
 
 cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept:
-    """How many of the largest levels are remembered: those that were found among few numbers go first."""
+    """Return how many of the largest levels to store; levels computed from few values are dropped first."""
     return min(ranked, max(CALIBRATED, ranked - MAX_NUMBERS), MAX_SCORES)
 
 
 cdef uint64_t identity_of(const Sample *x) noexcept nogil:
-    """A hash of the features, in any order, that are not 0; never 0, which stands for an unknown sample."""
+    """Return a hash of the non-zero features, in any order; never 0, which stands for an unknown sample."""
     cdef Py_ssize_t i
     cdef uint64_t bits, total = 1
     for i in range(x.size):
@@ -377,5 +374,5 @@ cdef uint64_t identity_of(const Sample *x) noexcept nogil:
 
 
 cdef double uniform(uint64_t *state) noexcept nogil:
-    """The next random number from 0 to 1."""
+    """Return the next random number in [0, 1)."""
     return <double> (next_random(state) >> 11) * 1.1102230246251565e-16  # 2^-53

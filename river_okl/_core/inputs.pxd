@@ -12,7 +12,7 @@ cdef extern from *:
     const double LARGEST_INPUT
 
 cdef enum:
-    INPUTS = 256                # at most, where a matrix of them is kept
+    INPUTS = 256                # maximum, if a matrix over the inputs is stored
 
 
 cdef inline double bounded(double value) noexcept nogil:
@@ -20,7 +20,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 
 cdef inline void inputs_of(const Sample *x, Py_ssize_t n, double *out) noexcept nogil:
-    """The n inputs that a sample has."""
+    """Set ``out`` to the first n inputs of a sample."""
     cdef Py_ssize_t j
     memset(out, 0, n * 8)
     out[0] = 1.0

@@ -1,6 +1,6 @@
 """Linear algebra for matrices of a budget's size: linalg.h for the rest of the core.
 
-Matrices are row-major with leading dimension ld; of symmetric matrices and triangular factors only the lower triangle
+Matrices are row-major with leading dimension ld.  Only the lower triangle of symmetric matrices and triangular factors
 is read and written.
 """
 
@@ -9,7 +9,7 @@ from river_okl._core.store.memory cimport Owner
 
 
 cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil:
-    """b ← A⁻¹ b, from the factor L of A"""
+    """Set b ← A⁻¹ b, from the factor L of A."""
     linalg.solve_lower(l, ld, n, b)
     linalg.solve_upper(l, ld, n, b)
 

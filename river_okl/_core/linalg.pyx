@@ -1,7 +1,7 @@
 """Linear algebra for matrices of a budget's size, on NumPy arrays, instead of a BLAS.
 
-One thread and a fixed order of summation: the cost and the bits of a step do not depend on what else runs.  Of
-symmetric matrices and triangular factors only the lower triangle is read and written.
+One thread and a fixed order of summation: the cost and the bits of a step do not depend on other processes.  Only the
+lower triangle of symmetric matrices and triangular factors is read and written.
 """
 
 from libc.string cimport memcpy, memset
@@ -20,7 +20,7 @@ cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:
 
 
 cdef Py_ssize_t leading(const double[:, :] A, bint square) except -1:
-    """The leading dimension of a matrix, or a part of one, with contiguous rows."""
+    """Return the leading dimension of a matrix, or a part of one, with contiguous rows."""
     if square and A.shape[0] != A.shape[1]:
         raise ValueError(f"a matrix of {A.shape[0]} rows and {A.shape[1]} columns; it must be square")
     if A.shape[0] == 0 or A.shape[1] == 0:
@@ -31,13 +31,13 @@ cdef Py_ssize_t leading(const double[:, :] A, bint square) except -1:
 
 
 def dot(const double[::1] x, const double[::1] y):
-    """Σ x_i y_i"""
+    """Return Σ x_i y_i."""
     check_length(y.shape[0], x.shape[0])
     return linalg.dot(&x[0], &y[0], x.shape[0]) if x.shape[0] else 0.0
 
 
 def times(const double[:, :] A, const double[::1] v):
-    """A v"""
+    """Return A v."""
     cdef Py_ssize_t ld = leading(A, False)
     check_length(v.shape[0], A.shape[1])
     out = np.zeros(A.shape[0])
@@ -48,7 +48,7 @@ def times(const double[:, :] A, const double[::1] v):
 
 
 def moved(const double[:, :] A, const double[::1] v, const double[::1] w, double step):
-    """w + step Aᵀ v, and the product of A with it."""
+    """Return w + step Aᵀ v, and the product of A with it."""
     cdef Py_ssize_t i, ld = leading(A, False), m = A.shape[0], n = A.shape[1]
     check_length(v.shape[0], m)
     check_length(w.shape[0], n)
@@ -63,7 +63,7 @@ def moved(const double[:, :] A, const double[::1] v, const double[::1] w, double
 
 
 def transposed_times(const double[:, :] A, const double[::1] v):
-    """Aᵀ v"""
+    """Return Aᵀ v."""
     cdef Py_ssize_t ld = leading(A, False)
     check_length(v.shape[0], A.shape[0])
     out = np.zeros(A.shape[1])
@@ -74,7 +74,7 @@ def transposed_times(const double[:, :] A, const double[::1] v):
 
 
 def product(const double[:, :] A, const double[:, :] B):
-    """A B"""
+    """Return A B."""
     cdef Py_ssize_t ld = leading(A, False), of_other = leading(B, False), n = B.shape[1]
     check_length(B.shape[0], A.shape[1])
     out = np.zeros((A.shape[0], n))
@@ -85,7 +85,7 @@ def product(const double[:, :] A, const double[:, :] B):
 
 
 def symmetric_times(const double[:, :] A, const double[::1] v):
-    """A v for a symmetric A; its lower triangle is read."""
+    """Return A v for a symmetric A, from its lower triangle."""
     cdef Py_ssize_t ld = leading(A, True)
     check_length(v.shape[0], A.shape[0])
     out = np.zeros(A.shape[0])
@@ -96,7 +96,7 @@ def symmetric_times(const double[:, :] A, const double[::1] v):
 
 
 def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
-    """``symmetric_times`` for every row of V."""
+    """Return ``symmetric_times`` for every row of V."""
     cdef Py_ssize_t ld = leading(A, True), i
     check_length(V.shape[1], A.shape[0])
     out = np.zeros((V.shape[0], V.shape[1]))
@@ -108,7 +108,7 @@ def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
 
 
 def row_dots(const double[:, ::1] X, const double[:, ::1] Y):
-    """``dot`` of corresponding rows of X and Y."""
+    """Return ``dot`` of corresponding rows of X and Y."""
     cdef Py_ssize_t i
     check_length(Y.shape[0], X.shape[0])
     check_length(Y.shape[1], X.shape[1])
@@ -121,7 +121,7 @@ def row_dots(const double[:, ::1] X, const double[:, ::1] Y):
 
 
 def rank_one(double[:, :] A, double weight, const double[::1] v):
-    """A ← A + weight v vᵀ, the lower triangle in place."""
+    """Set A ← A + weight v vᵀ, the lower triangle in place."""
     cdef Py_ssize_t ld = leading(A, True)
     check_length(v.shape[0], A.shape[0])
     if A.shape[0]:
@@ -129,13 +129,13 @@ def rank_one(double[:, :] A, double weight, const double[::1] v):
 
 
 def cholesky(double[:, :] A):
-    """A = L Lᵀ, the lower triangle in place; returns whether A is positive definite, without which A is undefined."""
+    """Factor A = L Lᵀ, the lower triangle in place.  Return whether A is positive definite; if not, A is undefined."""
     cdef Py_ssize_t ld = leading(A, True)
     return linalg.cholesky(&A[0, 0], ld, A.shape[0]) == 0 if A.shape[0] else True
 
 
 def solve_factored_rows(const double[:, :] L, double[:, ::1] B):
-    """B ← B A⁻¹ in place, from the factor of A."""
+    """Set B ← B A⁻¹ in place, from the factor of A."""
     cdef Py_ssize_t ld = leading(L, True), i
     check_length(B.shape[1], L.shape[0])
     if L.shape[0]:
@@ -144,7 +144,7 @@ def solve_factored_rows(const double[:, :] L, double[:, ::1] B):
 
 
 def eigen(A):
-    """The eigenvalues of a symmetric A, smallest first, and the eigenvectors as rows."""
+    """Return the eigenvalues of a symmetric A, smallest first, and the eigenvectors as rows."""
     copied = np.array(A, dtype=np.float64, order="C")
     cdef double[:, :] a = copied
     cdef Py_ssize_t n = a.shape[0], ld = leading(a, True)
@@ -161,17 +161,17 @@ def eigen(A):
 
 
 cdef class Triangle(Owner):
-    """A symmetric matrix of up to ``limit`` rows, initially none, for rank-one updates each followed by a product.
+    """A symmetric matrix, initially without rows, for rank-one updates each followed by a product.
 
     The lower triangle is stored.  An update is deferred to the next product, so that each number is loaded once for
-    both (``rank_one_times`` in linalg.h), with the same result; ``settle`` applies it before anything else is read.
+    both (``rank_one_times`` in linalg.h), with the same result.  Call ``settle`` before reading anything else.
     """
 
     def __init__(self, Py_ssize_t capacity):
         self.reserve((capacity + 7) // 8 * 8)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for this many rows, at least as many as before."""
+        """Reserve room for ``capacity`` rows, at least as many as before."""
         cdef Py_ssize_t i
         cdef double *numbers
         self.waiting = self.doubles(self.waiting, self.capacity, capacity)
@@ -183,7 +183,7 @@ cdef class Triangle(Owner):
         return 0
 
     cdef int extend(self, Py_ssize_t n, Py_ssize_t limit) except -1:
-        """At least n rows, new ones of zeros, and room for up to ``limit``."""
+        """Append rows of zeros up to n rows, with room for up to ``limit``."""
         if n > self.capacity:
             self.reserve(min(limit, max(2 * self.capacity, (n + 7) // 8 * 8)))
         while self.n < n:
@@ -191,11 +191,11 @@ cdef class Triangle(Owner):
         return 0
 
     cdef void clear(self) noexcept nogil:
-        """No rows."""
+        """Remove all rows."""
         self.n, self.weight = 0, 0.0
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil:
-        """out = scale A v"""
+        """Set out = scale A v."""
         if self.n and self.weight != 0.0:
             linalg.rank_one_times(self.numbers, self.capacity, self.n, self.weight, self.waiting, scale, v, 0.0, out)
             self.weight = 0.0
@@ -212,12 +212,12 @@ cdef class Triangle(Owner):
                 a[j * ld + i] = a[i * ld + j]
 
     cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
-        """out = A v, faster than ``times`` if there are many v."""
+        """Set out = A v, faster than ``times`` for many v."""
         if self.n:
             linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
 
     cdef void move(self, double weight, const double *v) noexcept nogil:
-        """A ← A + weight v vᵀ, deferred to the next product."""
+        """Set A ← A + weight v vᵀ, deferred to the next product."""
         self.settle()
         memcpy(self.waiting, v, self.n * 8)
         self.weight = weight
@@ -235,7 +235,7 @@ cdef class Triangle(Owner):
         self.n += 1
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
-        """Remove row and column i; the last take their place."""
+        """Remove row and column i; the last ones take their place."""
         cdef Py_ssize_t j, last = self.n - 1, ld = self.capacity
         cdef double *a = self.numbers
         self.n = last
@@ -248,7 +248,7 @@ cdef class Triangle(Owner):
         a[i * ld + i] = a[last * ld + last]
 
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil:
-        """Row i in full."""
+        """Set ``out`` to row i in full."""
         cdef Py_ssize_t j
         self.settle()
         memcpy(out, self.numbers + i * self.capacity, (i + 1) * 8)
@@ -256,7 +256,7 @@ cdef class Triangle(Owner):
             out[j] = self.numbers[j * self.capacity + i]
 
     def diagonal(self):
-        """A copy of the diagonal."""
+        """Return a copy of the diagonal."""
         cdef Py_ssize_t i
         cdef double[::1] view
         self.settle()
@@ -272,7 +272,7 @@ cdef class Triangle(Owner):
         return whole[: self.n, : self.n]
 
     def matrix(self):
-        """A copy of the full matrix."""
+        """Return a copy of the full matrix."""
         self.settle()
         out = np.tril(self.rows())
         rows, columns = np.triu_indices(self.n, 1)
@@ -280,7 +280,7 @@ cdef class Triangle(Owner):
         return out
 
     def state(self):
-        """The lower triangle, row after row."""
+        """Return the lower triangle, row after row."""
         self.settle()
         return self.rows()[np.tril_indices(self.n)]
 

@@ -10,7 +10,7 @@ cdef class Lock:
     cdef readonly bint incomplete   # a step has failed in the middle
     cdef bint compiled              # the owner is compiled code, which always releases it
     cdef long generation            # value of ``forks`` when it was acquired
-    cdef long forks                 # value of ``forks`` for which the gate and those who wait are right
+    cdef long forks                 # value of ``forks`` for which the gate and the waiting threads are valid
     cdef PyThread_type_lock gate
 
     cpdef int acquire(self) except -1

@@ -1,19 +1,18 @@
 """The lock of a model: each public call acquires it once, and so sees a consistent state between two samples.
 
-Uncontended it costs one comparison and one assignment under the GIL, a few nanoseconds; a ``threading`` lock costs
-several times as much, and steps of a model take microseconds.  It differs from those in three more ways:
+Uncontended, it costs one comparison and one assignment under the GIL: a few nanoseconds, several times less than a
+``threading`` lock, while steps of a model take microseconds.  It also differs in three ways from a ``threading`` lock:
 
 - It is not reentrant.  A thread that requests a lock it holds was called from within its own step: by a feature name's
   ``__hash__``, a user's loss or a signal handler.  The state is then inconsistent, so the call raises.
 - It is nearly fair.  A thread that learns in a loop would reacquire the lock before a woken reader has the GIL.  After
-  ``TURNS`` such calls it must queue; handing over at each call would cost a context switch per sample.
+  ``TURNS`` such calls it must queue.  Handing over at each call would cost a context switch per sample.
 - ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally: lock.release()`` is
   safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the cost of ``with``.
-
-A forked process has one thread, the one that called ``fork``.  What others were doing with a lock is in its copy
-nevertheless: they wait, or hold it, for ever.  The first slow call after a fork forgets those that waited; if one held
-the lock, the model may be in the middle of a step, and every call raises.  The thread that forked may hold it: a user's
-loss may fork, and the step goes on in both processes.
+A forked process has one thread, the one that called ``fork``, but its copy of a lock records the parent's other
+threads: they wait for it, or hold it, for ever.  The first slow call after a fork forgets the waiting threads.  If
+another thread held the lock, the model may be in the middle of a step, and every call raises.  The thread that forked
+may hold the lock: a user's loss may fork, and the step continues in both processes.
 
 If a step fails in the middle, for lack of memory or because a feature name's ``__hash__`` raised, the model is
 incomplete, and every later call raises.
@@ -39,12 +38,12 @@ cdef unsigned long GONE = <unsigned long> -1    # PYTHREAD_INVALID_THREAD_ID: th
 OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that acquire the lock for each sample
 
 cdef long forks = 0                 # number of forks between the first process and this one
-cdef unsigned long survivor = 0     # the thread that called the last of them
+cdef unsigned long survivor = 0     # the thread that called the last fork
 process = os.getpid()
 
 
 def _notice_fork():
-    """Count a fork, if this process is a new one."""
+    """Count a fork if this is a new process."""
     global forks, survivor, process
     if process != os.getpid():
         process = os.getpid()
@@ -57,10 +56,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_inside(lock, frame):
-    """Whether an outer frame of this thread runs a method of this lock's model.
+    """Return whether an outer frame of this thread runs a method of this lock's model.
 
     Called only if a thread requests a lock that it holds.  Debuggers, profilers and tests may raise between any two
-    instructions, unlike signal handlers; then ``release`` was never called, although no method is running.
+    instructions, unlike signal handlers.  Then no method is running, but ``release`` was never called.
     """
     while (frame := frame.f_back) is not None:
         owner = frame.f_locals.get("self")
@@ -70,7 +69,7 @@ def _is_inside(lock, frame):
 
 
 cdef class Lock:
-    """A lock that knows its thread; see the head of this file."""
+    """A lock that stores its owner's thread; see the head of this file."""
 
     def __cinit__(self):
         self.make_gate()
@@ -80,7 +79,7 @@ cdef class Lock:
             PyThread_free_lock(self.gate)
 
     cdef int make_gate(self) except -1:
-        """A closed gate, for threads of this process."""
+        """Create a closed gate, for threads of this process."""
         cdef PyThread_type_lock gate = PyThread_allocate_lock()
         if gate == NULL:
             raise MemoryError()
@@ -140,7 +139,7 @@ cdef class Lock:
                 if status == PY_LOCK_INTR:
                     PyErr_CheckSignals()
                     _notice_fork()
-                    if before != forks:  # a signal handler has forked: nobody will open the gate of the parent
+                    if before != forks:  # a signal handler has forked: no thread will open the parent's gate
                         return self.wait(me)
                     continue
                 self.woken = False
@@ -158,7 +157,7 @@ cdef class Lock:
                     self.reserved = False
 
     cdef bint take(self, unsigned long me) noexcept:
-        """Acquire the lock if it is free."""
+        """Acquire the lock if it is free, and return whether it was."""
         if self.owner or self.reserved:
             return False
         self.owner = me
@@ -169,14 +168,14 @@ cdef class Lock:
         """Forget the threads of the parent; raise if one of them held the lock."""
         _notice_fork()
         if self.forks != forks:
-            self.make_gate()  # the old one is not freed, which a thread may have been changing
+            self.make_gate()  # the old gate is leaked, as a thread may have been changing it at the fork
             self.waiting, self.barged, self.woken, self.reserved = 0, 0, False, False
             if self.owner and self.generation != forks and self.owner != survivor:
                 self.owner = GONE
         return self.check()
 
     cdef int check(self) except -1:
-        """Raise if nobody will ever release the lock."""
+        """Raise if the lock will never be released."""
         if self.incomplete:
             raise RuntimeError(
                 "this model is incomplete: an error interrupted it in the middle of a step; load it from a checkpoint"
@@ -188,7 +187,7 @@ cdef class Lock:
         return 0
 
     cpdef void fail(self) noexcept:
-        """A step has failed in the middle: nobody acquires the lock any more, and those that wait are told so."""
+        """Record that a step failed in the middle: every later or waiting ``acquire`` raises."""
         self.owner, self.incomplete = GONE, True
         if self.waiting and not self.woken and self.forks == forks:
             self.wake()
@@ -199,7 +198,7 @@ cdef class Lock:
         PyThread_release_lock(self.gate)
 
     def __reduce__(self):
-        return Lock, ()  # that of a copy is another one, which is free
+        return Lock, ()  # a copied model has a new lock, which is free
 
     def __enter__(self):
         try:

@@ -9,9 +9,9 @@ from river_okl._core.store.scaler cimport Scaler
 
 cdef class Residuals(Owner):
     cdef readonly Scaler scaler
-    cdef readonly int64_t n         # samples
-    cdef readonly Py_ssize_t next   # the input that is shrunk next
-    cdef Triangle inverse           # T; the row of an input that was never learned is 0
+    cdef readonly int64_t n         # number of samples
+    cdef readonly Py_ssize_t next   # the input to be shrunk next
+    cdef Triangle inverse           # T; the row of an input never learned is 0
     # scratch: the last sample
     cdef double *inputs             # [INPUTS] v
     cdef double *h                  # [INPUTS] T v

@@ -1,15 +1,15 @@
-"""How badly features are predicted by each other: ridge regressions of each on all others, in one matrix.
+"""How badly features are predicted from each other: ridge regressions of each feature on all others, in one matrix.
 
 With v = (1, x) the core sums S = I + Σ (v vᵀ + ``RIDGE`` I) over n samples, and P = n S⁻¹.  The residual of feature j,
-given the others, is u_j / P_jj, where u = P v; its mean square is 1 / P_jj, and as the variance of a scaled feature is
-about one, the others explain a share R_j² = 1 - 1 / P_jj of it.  Features that nothing predicts do not count:
+given the others, is u_j / P_jj, where u = P v, with mean square 1 / P_jj.  As the variance of a scaled feature is about
+one, the others explain a share R_j² = 1 - 1 / P_jj of it.  Weighted by R_j², unpredictable features do not count:
 
-    log Σ_j (R_j² u_j)² / P_jj      their squared residuals, in standard deviations
+    log Σ_j (R_j² u_j)² / P_jj      the squared residuals, in standard deviations
 
-and all of it counts as much as features are predictable, R = √ mean_j R_j².
+The level of this measure is multiplied by the predictability of the features, R = √ mean_j R_j².
 
-T = S⁻¹ is what is stored: each sample is an update of rank one (Sherman and Morrison 1950), and so is the ridge, one
-input after another.  Beyond 2 ``MEMORY`` samples S and n are halved.
+T = S⁻¹ is stored: each sample is a rank-one update (Sherman and Morrison 1950), and so is the ridge of one input at a
+time.  After 2 ``MEMORY`` samples S and n are halved.
 """
 
 from libc.math cimport fmax, log, sqrt
@@ -24,7 +24,7 @@ from river_okl._core.states import checked_numbers, checked_whole
 
 # Chosen on streams of benchmarks/novelty.py.
 RIDGE = 0.05
-LEAST = 1e-6                        # of the sum
+LEAST = 1e-6                        # added to the sum, so that its logarithm is finite
 MEMORY = 8192
 MAX_INPUTS = INPUTS
 cdef double ridge = RIDGE, least = LEAST
@@ -32,7 +32,7 @@ cdef int64_t memory = MEMORY
 
 
 cdef class Residuals(Owner):
-    """Over the first features that a scaler counts."""
+    """Regressions over the first features that a scaler counts."""
 
     def __init__(self, Scaler scaler):
         self.scaler = scaler
@@ -45,11 +45,11 @@ cdef class Residuals(Owner):
         self.inverse.numbers[0] = 1.0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Room for the features that the scaler counts."""
+        """Reserve room for ``places`` features."""
         return self.inverse.extend(min(places + 1, INPUTS), INPUTS)
 
     cdef double ask(self, const Sample *x) noexcept:
-        """The number of a sample, and how much it counts: ``trust``."""
+        """Return the measure of a sample, and set ``trust`` to R."""
         cdef Py_ssize_t j, ld = self.inverse.capacity, n = self.inverse.n, known = 0
         cdef double own, explained, residual, total = 0.0, shares = 0.0
         inputs_of(x, n, self.inputs)
@@ -66,20 +66,20 @@ cdef class Residuals(Owner):
         return log(self.n * total + least)
 
     cdef void begin(self, Py_ssize_t i) noexcept:
-        """Input i is learned from now on; it was 0 before."""
+        """Start to learn input i, which was 0 before."""
         cdef double own = 1.0 / (1.0 + ridge * (self.n - 1.0))
         self.inverse.numbers[i * self.inverse.capacity + i] = own
         self.h[i] = own * self.inputs[i]
 
     cdef void learn(self, const Sample *x) noexcept:
-        """The sample that was asked last."""
+        """Learn the sample given to ``ask`` last."""
         cdef Py_ssize_t i, j, n = self.inverse.n, ld = self.inverse.capacity
         cdef double weight
         self.inverse.settle()
         for j in range(x.size):
             i = 1 + x.places[j]
             if i < n and self.inverse.numbers[i * ld + i] == 0.0:
-                self.inputs[i] = bounded(x.scaled[j])  # it had no place when the sample was asked
+                self.inputs[i] = bounded(x.scaled[j])  # the input had no place at ``ask``
                 self.begin(i)
         self.inverse.move(-1.0 / (1.0 + linalg.dot(self.inputs, self.h, n)), self.h)
         self.next = (self.next + 1) % n
@@ -95,7 +95,7 @@ cdef class Residuals(Owner):
                     self.inverse.numbers[i * ld + j] *= 2.0
 
     cdef void forget(self, list places) noexcept:
-        """The scaler has dropped the features at these places."""
+        """Remove the features at these places, which the scaler has forgotten."""
         cdef Py_ssize_t i, j, place, ld = self.inverse.capacity
         for place in places:
             i = 1 + place
@@ -105,7 +105,7 @@ cdef class Residuals(Owner):
             if self.column[i] > 0.0:
                 self.inverse.move(-1.0 / self.column[i], self.column)
                 self.inverse.settle()
-            memset(self.inverse.numbers + i * ld, 0, (i + 1) * 8)  # what rounding left
+            memset(self.inverse.numbers + i * ld, 0, (i + 1) * 8)  # rounding errors remain
             for j in range(i + 1, self.inverse.n):
                 self.inverse.numbers[j * ld + i] = 0.0
 
@@ -116,7 +116,7 @@ cdef class Residuals(Owner):
         assert inverse.diagonal().max() <= 1.0 + 1e-9, "S is at least I"
 
     def state(self):
-        """What ``restore`` takes, by name."""
+        """Return the state by name, for ``restore``."""
         return {"n": self.n, "next": self.next, "inverse": self.inverse.state()}
 
     def restore(self, dict state):

@@ -10,7 +10,7 @@ from river_okl._core.store.words cimport Words
 
 
 cdef class ScaledPoints(Table):
-    cdef readonly Lock lock                 # of the model: the core takes none
+    cdef readonly Lock lock                 # the model's lock, which the core itself does not acquire
     cdef readonly Points points
     cdef readonly Scaler scaler
     cdef readonly Words words
@@ -19,12 +19,12 @@ cdef class ScaledPoints(Table):
     cdef Sample samples[2]
     cdef int last
     cdef public bint memo                   # tests disable it
-    cdef bint fresh                         # the answer is of that sample and today's model
-    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
+    cdef bint fresh                         # the answer belongs to the last sample and the current model
+    cdef Py_ssize_t encoded                 # items of the given sample; the centred features that it lacks follow
     cdef bint lacking
     cdef double *values                     # [values_allocated] scaled
     cdef Py_ssize_t values_allocated
-    cdef uint64_t rest                      # the sum of the hashes of its strings that are not features
+    cdef uint64_t rest                      # sum of the hashes of its strings that are not features
 
     # A sample
     cdef int evaluate(self, object sample) except -1

@@ -1,11 +1,11 @@
-"""From a dict of features to distances: what ``Mixture`` and ``Detector`` share.
+"""Distances from a dict of features: the code that ``Mixture`` and ``Detector`` share.
 
 A sample is encoded and scaled, the centred features that it lacks are added, and its distances to the points are
-measured.  What follows from them is the ``answer`` of the class that derives from this one.  The last sample is
-remembered, so that learning it right after a prediction computes nothing twice.
+measured.  ``answer`` of a subclass computes the rest.  The last sample is stored, so that learning it right after a
+prediction computes nothing twice.
 
-A step is one call of the core, in which no Python code runs but that of feature names, so that no signal can interrupt
-it.  If it raises nevertheless (for lack of memory, or in a name's __hash__), the model is incomplete: see lock.pyx.
+A step is one call of the core.  It runs no Python code except that of feature names, so signals cannot interrupt it.
+If it raises nevertheless (for lack of memory, or in a name's __hash__), the model is incomplete: see lock.pyx.
 """
 
 from libc.math cimport fmax, fmin
@@ -18,7 +18,7 @@ from river_okl._core.store.sample cimport Given, free_sample, given_of, reserve_
 
 from river_okl._core.states import checked_array
 
-FARTHEST_SINGLE = 1e6           # standard deviations: the square fits in single precision
+FARTHEST_SINGLE = 1e6           # standard deviations; squares fit in single precision
 cdef double farthest = FARTHEST_SINGLE
 
 
@@ -30,11 +30,11 @@ cdef class ScaledPoints(Table):
     max_points
         Maximum number of points at any moment of a step.
     first_metric
-        Under metrics before this one, distances are computed only to the points of the dictionary.
+        For metrics below this one, distances are computed only to the points of the dictionary.
     scale
         Whether features are scaled first.
     single
-        Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
+        Whether scaled features are in single precision, which halves the points' memory and the time to scan them.
     """
 
     def __init__(self, Py_ssize_t max_points, *, int first_metric, bint scale=True, bint single=False):
@@ -50,7 +50,7 @@ cdef class ScaledPoints(Table):
         free_sample(&self.samples[1])
 
     def __sizeof__(self):
-        # River's meter adds the parts itself
+        # River's memory meter adds the sizes of the parts itself
         return Table.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __setstate__(self, state):
@@ -59,11 +59,11 @@ cdef class ScaledPoints(Table):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int evaluate(self, object sample) except -1:
-        """Read a sample and answer it, unless it is the last one, answered since the model changed."""
+        """Encode a sample and compute its answer, unless it is the last one and the model has not changed."""
         cdef Sample *x = &self.samples[1 - self.last]
         cdef Sample *before = &self.samples[self.last]
         cdef Py_ssize_t size
-        if isinstance(sample, Given):  # the last sample, which is not read once more
+        if isinstance(sample, Given):  # the last sample, already encoded
             return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
         encode(self.points, sample, x)
         size = x.size
@@ -88,7 +88,7 @@ cdef class ScaledPoints(Table):
         return self.evaluate_encoded(x)
 
     cdef int evaluate_encoded(self, Sample *x) except -1:
-        """Scale the last sample and answer it."""
+        """Scale the last sample and compute its answer."""
         cdef Py_ssize_t i, size = self.encoded, lacking
         self.fresh = False
         x.size = size
@@ -118,11 +118,11 @@ cdef class ScaledPoints(Table):
 
     @property
     def given(self):
-        """The last sample, in place of the dict that it was."""
+        """The last sample, as an argument for other readers in the same step."""
         return given_of(self, &self.samples[self.last])
 
     cdef int complete(self, Sample *x) except -1:
-        """The centred features that a sample lacks follow its items."""
+        """Append the centred features that a sample lacks to its items."""
         cdef Py_ssize_t place
         for place in range(self.scaler.size):
             if (
@@ -139,38 +139,38 @@ cdef class ScaledPoints(Table):
         return 0
 
     cdef int leave(self) except -1:
-        """Another sample takes the place of the last one."""
+        """Prepare for another sample in place of the last one."""
         return 0
 
     cdef int answer(self, const Sample *x) except -1:
-        """Measure the distances of a scaled sample, and what follows from them."""
+        """Measure the distances of a scaled sample, and compute what depends on them."""
         return 0
 
     # A step -----------------------------------------------------------------------------------------------------------
 
     cdef int observe(self, Sample *x) except -1:
-        """The first part of a step: scales, strings and mean distances follow the sample."""
+        """Begin a step: update scales, strings and mean distances with the sample."""
         self.words.learn()
         self.scaler.learn(x, self.encoded, self.lacking)
         self.reserve_places()
         return self.distances.observe(x)
 
     cdef int expect(self, Sample *x) except -1:
-        """The sample may become a point."""
+        """Reserve room for the sample, which may become a point."""
         self.points.expect(x, x.scaled)
         self.reserve_points()
         return self.distances.reserve_slots()
 
     cdef int reserve_points(self) except -1:
-        """Room for as many points as ``points`` have room for."""
+        """Reserve room for the capacity of ``points``."""
         return self.distances.reserve()
 
     cdef int reserve_places(self) except -1:
-        """Room for as many features as the scaler counts."""
+        """Reserve room for the features that the scaler counts."""
         return self.distances.reserve()
 
     cdef int tidy(self) except -1:
-        """The last part of a step: drop features that are no longer needed."""
+        """End a step: drop features that are no longer needed."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -178,19 +178,19 @@ cdef class ScaledPoints(Table):
         return self.words.register(gone is not None)
 
     cdef void forget(self, list gone) noexcept:
-        """The scaler has dropped the features at these places."""
+        """Reset the features at these places, which the scaler has forgotten."""
         self.distances.forget(gone)
 
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
     def _check(self):
-        """Assert the invariants, by brute force."""
+        """Check the invariants by brute force."""
         names = {*self.scaler.statistics()}
         assert len(names) == len(self.scaler.index)
         assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
-        """What ``restore`` takes, by name."""
+        """Return the state by name, for ``restore``."""
         return {
             "points": self.points.state(),
             "scaler": self.scaler.state(),
@@ -199,7 +199,7 @@ cdef class ScaledPoints(Table):
         }
 
     def restore(self, dict state):
-        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         if self.points.single:
             checked_array(state["points"], "amounts", np.float64, None, -FARTHEST_SINGLE, FARTHEST_SINGLE)
         self.points.restore(state["points"])

@@ -1,6 +1,6 @@
 from river_okl._core.loops cimport Fourier, Linalg, Loops
 
-# In use: those for this processor.
+# The loops in use, selected for this processor.
 cdef const Loops *loops
 cdef const Linalg *linalg
 cdef const Fourier *fourier

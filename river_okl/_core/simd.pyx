@@ -1,4 +1,4 @@
-"""The choice of the vector loops' instruction set, once, when the core is imported."""
+"""Selection of the vector loops' instruction set, once, when the core is imported."""
 
 
 import os
@@ -12,7 +12,7 @@ SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_lo
 """The variants of the vector loops that this build and processor support, the widest last."""
 
 SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
-"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
+"""The variant in use: the widest one, or that named by the environment variable RIVER_OKL_SIMD."""
 
 if SIMD not in SIMD_VARIANTS:
     raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor support {', '.join(SIMD_VARIANTS)}")

@@ -9,6 +9,6 @@ cdef inline uint64_t scrambled(uint64_t z) noexcept nogil:
 
 
 cdef inline uint64_t next_random(uint64_t *state) noexcept nogil:
-    """The next random number."""
+    """Return the next random number."""
     state[0] += <uint64_t> 0x9E3779B97F4A7C15U
     return scrambled(state[0])

@@ -1,7 +1,7 @@
 """Validation of states before memory is filled from them: they may come from a malicious file.
 
-Types, shapes, declared bounds and the ranges of indices are checked, so that no file reads or writes outside of an
-array.  Whether numbers agree with each other is not: a file that was forged may predict nonsense.
+Types, shapes, declared bounds and the ranges of indices are checked, so that no file causes reads or writes outside an
+array.  Consistency between numbers is not checked: a model from a forged file may predict nonsense.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Arrays = NDArray[Any]
 LARGEST = 1e50  # of a feature, as in sample.pxd
 LARGEST_SELF = 1e100  # of κ(x, x)
 LARGEST_NUMBER = 1e100  # of coefficients and derived numbers: sums of products stay far from overflow
-LARGEST_MEAN = 1e90  # of coefficients that a step multiplies by others: what it makes of them is a LARGEST_NUMBER
-LARGEST_SQUARE = 1e290  # of what is quadratic in them: norms
+LARGEST_MEAN = 1e90  # of coefficients that a step multiplies by others: the products stay below LARGEST_NUMBER
+LARGEST_SQUARE = 1e290  # of norms, which are quadratic in the coefficients
 LARGEST_UNSCALED = 1e145  # of coefficients before they are multiplied by their scale: their squares do not overflow
 LARGEST_COUNT = 2**52  # of samples, as in sample.pxd
 
@@ -30,7 +30,7 @@ def checked_array(
     low: float | None = None,
     high: float | None = None,
 ) -> Arrays:
-    """An array of a state, each number in range; if size is None, a vector of any length."""
+    """Return an array of a state, every number in range; if ``size`` is None, a vector of any length."""
     a = state[name]
     if not isinstance(a, np.ndarray) or a.dtype != dtype or (size is None and a.ndim != 1):
         raise ValueError(f"{name} is not an array of {np.dtype(dtype)}")
@@ -42,7 +42,7 @@ def checked_array(
 
 
 def checked_whole(state: dict[str, Any], name: str, low: int, high: int) -> int:
-    """An integer of a state, in range."""
+    """Return an integer of a state, in range."""
     value = state[name]
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}")
@@ -50,7 +50,7 @@ def checked_whole(state: dict[str, Any], name: str, low: int, high: int) -> int:
 
 
 def checked_float(state: dict[str, Any], name: str, low: float, high: float) -> float:
-    """A float of a state, in range."""
+    """Return a float of a state, in range."""
     value = state[name]
     if type(value) is not float or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}")
@@ -58,7 +58,7 @@ def checked_float(state: dict[str, Any], name: str, low: float, high: float) -> 
 
 
 def checked_flag(name: str, value: Any) -> bool:
-    """A value that must be a bool."""
+    """Return a value that must be a bool."""
     if type(value) is not bool:
         raise ValueError(f"{name} is {value!r}")
     return value
@@ -67,16 +67,16 @@ def checked_flag(name: str, value: Any) -> bool:
 def checked_numbers(
     what: str, numbers: Any, shape: tuple[int, ...], low: float = -LARGEST_NUMBER, high: float = LARGEST_NUMBER
 ) -> Arrays:
-    """An array of doubles of this shape, every number in range."""
+    """Return an array of doubles of this shape, every number in range."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
         raise ValueError(f"{what} is not an array of {shape} numbers")
-    if numbers.size and not (low <= numbers.min() and numbers.max() <= high):  # NaN is in no range
+    if numbers.size and not (low <= numbers.min() and numbers.max() <= high):  # also False for NaN
         raise ValueError(f"{what} has numbers out of range")
     return numbers
 
 
 def check_positions(positions: Arrays, n: int, most: int) -> None:
-    """Raise ValueError unless these are distinct positions of n points, at most ``most``."""
+    """Raise ValueError unless ``positions`` are distinct positions of n points, at most ``most``."""
     if (
         positions.ndim != 1
         or positions.dtype.kind != "i"
@@ -89,7 +89,7 @@ def check_positions(positions: Arrays, n: int, most: int) -> None:
 
 
 def check_points(state: dict[str, Any], most: int | None, lanes: int) -> None:
-    """Raise ValueError unless this can be the state of ``Points``."""
+    """Raise ValueError unless ``state`` can be the state of ``Points``."""
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)

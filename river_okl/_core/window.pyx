@@ -1,12 +1,10 @@
-"""How rare a number is among the latest ones of its kind.
-
+"""How rare a number is among the latest numbers of a stream.
 The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
-From ``RANKED`` numbers on it has an exponential tail, so that levels go on where numbers end: beyond the smallest
-number of the tail, u, it is the level of u plus (value - u) / mean excess over u, and beyond ``EXPONENTIAL`` mean
-excesses it grows with the logarithm.
-
-It is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high numbers
-are never learned, as in River's filters, the window ends ever earlier, but these two quantiles hardly move.
+From ``RANKED`` numbers on the window has an exponential tail, so that levels keep growing beyond the largest number:
+above u, the smallest number of the tail, the level is that of u plus (value - u) / mean excess over u.  Beyond
+``EXPONENTIAL`` mean excesses it grows with the logarithm.
+The level is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high
+numbers are never learned, as in River's filters, the largest number keeps falling, but these two quantiles hardly move.
 """
 
 cimport cython
@@ -20,19 +18,19 @@ from river_okl._core.states import checked_numbers
 
 cdef Py_ssize_t LEAST_TAIL = 10
 cdef double EXPONENTIAL = 5.0       # mean excesses
-cdef double SLACK = 0.5             # of a level
+cdef double SLACK = 0.5             # in units of the level
 
 
 @cython.final
 cdef class Window(Ring):
-    """The latest numbers.
+    """A ring of the latest numbers.
 
     Parameters
     ----------
     limit
-        How many there are at most.
+        Maximum number of stored numbers.
     share
-        Of the numbers, which is the tail.
+        Fraction of the numbers that forms the tail.
     """
 
     def __init__(self, Py_ssize_t limit, double share):
@@ -44,7 +42,7 @@ cdef class Window(Ring):
         return Ring.reserve(self, room)
 
     cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil:
-        """How many are smaller, or with ``equal`` at most as large."""
+        """Return how many numbers are smaller than ``value``, or with ``equal`` not larger."""
         cdef Py_ssize_t low = 0, high = self.n, middle
         while low < high:
             middle = (low + high) // 2
@@ -55,7 +53,7 @@ cdef class Window(Ring):
         return low
 
     cpdef double level(self, double value) noexcept nogil:
-        """-log of the share of numbers above a value; in the tail by an exponential distribution."""
+        """Return -log of the share of numbers above a value, by an exponential distribution in the tail."""
         cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
         cdef double total = 0.0, level, low, high
         if n == 0:
@@ -74,7 +72,7 @@ cdef class Window(Ring):
         return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
 
     cdef int add(self, double value) except -1:
-        """Remember a number; the oldest one goes if there are as many as allowed."""
+        """Append a number; drop the oldest one if the window is full."""
         cdef Py_ssize_t i
         cdef double *new
         if self.n == self.limit:
@@ -94,7 +92,7 @@ cdef class Window(Ring):
             count -= 1
 
     def state(self):
-        """The numbers in the order of arrival."""
+        """Return the numbers in the order of arrival."""
         cdef Py_ssize_t i
         return np.array([(<double *> self.at(i))[0] for i in range(self.n)], dtype=np.float64)
 
@@ -113,5 +111,5 @@ cdef class Window(Ring):
 
 
 cdef inline double bounded(double excess) noexcept nogil:
-    """How much a level rises over that of the start of a tail."""
+    """Return the level of this excess over that of the start of the tail."""
     return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)

@@ -1,13 +1,13 @@
-"""Checkpoints: a model in one file, without pickle, so that an untrusted file executes no code and harms no memory.
+"""Checkpoints: a model in one file, without pickle, so that an untrusted file executes no code and corrupts no memory.
 
-    file.py       the bytes: head, document, arrays; how they get to the disk and back
+    file.py       the bytes: head, document, arrays; writing them to disk and reading them back
     values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
     models.py     objects of river_okl: their parameters, and their state by name
-    rows.py       objects of River: its transformers, wrappers, drift detectors and metrics have a row each in wrappers/
+    rows.py       objects of River: transformers, wrappers, drift detectors and metrics, each with a row in wrappers/
 
-``load`` creates objects of known classes only, by calling them with the parameters in the file, which they check like
-a user's; no other name in the file is looked up.  Then each object restores its state, after checking types, shapes,
-bounds and indices.  New classes need nothing more, except those with parts of their own: see the head of models.py.
+``load`` creates objects of known classes only.  It calls them with the parameters in the file, which they check like a
+user's; no other name in the file is looked up.  Then each object restores its state, after checking types, shapes,
+bounds and indices.  New classes need no support here, except those with parts of their own: see models.py.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 def save(model: Any, path: Path | IO[bytes]) -> None:
     """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
-    The file is complete or not there at all: it is written next to the path, flushed to disk and moved into place,
-    so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
+    The file is complete or does not exist: it is written next to the path, flushed to disk and moved into place. An
+    interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
         A model of one of the public classes, or one of River's transformers and wrappers with such models in it:
         pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging,
         boosting, votes, stacks, retraining after drift and filters of anomalies. Feature names and labels must be str,
-        int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (For all
-        others use pickle.) Or a bundle: a dict, list or tuple of these, of River's metrics and drift detectors, and of
-        plain values (None, bool, int, float, str, NumPy arrays, and dicts, lists, tuples and sets of them).
+        int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (Use
+        pickle for all others.) Or a bundle: a dict, list or tuple of these, of River's metrics and drift detectors,
+        and of plain values (None, bool, int, float, str, NumPy arrays, and dicts, lists, tuples and sets of them).
     path
-        The file; one that exists is replaced, by one of the same mode and, if the system allows it, owner. Or an open
-        binary file, to which the checkpoint is written.
+        The file. An existing file is replaced by one with the same mode and, if the system allows it, owner. Or an
+        open binary file, to which the checkpoint is written.
 
     Examples
     --------
@@ -90,9 +90,9 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
 
 
 def load(path: Path | IO[bytes]) -> Any:
-    """The model or bundle that ``save`` wrote to a file.
+    """Return the model or bundle that ``save`` wrote to a file.
 
-    Safe for untrusted files: they execute no code and harm no memory. A forged one may predict nonsense.
+    Safe for untrusted files: they execute no code and corrupt no memory. A forged file may predict nonsense.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def load(path: Path | IO[bytes]) -> Any:
     Raises
     ------
     CheckpointError
-        If the file is not a checkpoint, damaged, truncated, or of a newer version of river_okl. (OSError if it
+        If the file is not a checkpoint, or damaged, truncated, or of a newer version of river_okl. (OSError if it
         cannot be read.)
 
     """
@@ -120,7 +120,7 @@ def load(path: Path | IO[bytes]) -> Any:
 
 
 def dumps(model: Any) -> bytes:
-    """The bytes of a checkpoint, to send models: they are smaller than the model and execute no code.
+    """Return the bytes of a checkpoint, to send models: they are smaller than the model and execute no code.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def dumps(model: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """The model or bundle in the bytes of ``dumps``; safe for untrusted bytes.
+    """Return the model or bundle in the bytes of ``dumps``; safe for untrusted bytes.
 
     Parameters
     ----------
@@ -172,17 +172,17 @@ def loads(data: bytes) -> Any:
         raise
     except MemoryError as error:
         raise CheckpointError(f"not enough memory: {error}") from error
-    except Exception as error:  # whatever a constructor finds wrong
+    except Exception as error:  # a constructor may raise any error
         raise damaged(str(error) or type(error).__name__) from error
 
 
 def _can_be_saved(thing: Any) -> bool:
-    """Whether it is a model, another object of a known class, or a bundle; what is in a bundle is looked at later."""
+    """Return whether this is a model, an object of a known class, or a bundle (its contents are checked later)."""
     return type(thing) in (dict, list, tuple, *models.model_classes().values(), *ROWS)
 
 
 def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
-    """An object by its class, parameters and state."""
+    """Return the class, parameters and state of an object."""
     kind = type(value)
     if isinstance(value, base.Estimator) or kind in ROWS:
         if id(value) in write.met:
@@ -196,7 +196,7 @@ def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
-    """The object that ``_described`` has described."""
+    """Return the object described by ``_described``."""
     if name in rows.CLASSES:
         return rows.made(rows.CLASSES[name], content, read)
     if name in models.classes():

@@ -2,7 +2,7 @@
 
 All numbers are little-endian::
 
-    8 bytes      \\x89 O K L \\r \\n \\x1a \\n, which a transfer as text would spoil
+    8 bytes      \\x89 O K L \\r \\n \\x1a \\n, which a transfer in text mode would corrupt
     uint32       version of the format
     uint64 × 2   bytes of the document, bytes of the arrays
     32 bytes     SHA-256 of everything else
@@ -28,18 +28,18 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 4  # 1 to 3 were those of versions 0.2 to 0.4, which nothing reads any more
+VERSION = 4  # 1 to 3 were those of versions 0.2 to 0.4, which are no longer supported
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 class CheckpointError(ValueError):
-    """A model that cannot be saved in a checkpoint, or a file that is not one, damaged, truncated or too new."""
+    """A model that cannot be saved in a checkpoint, or a file that is no checkpoint, damaged, truncated or too new."""
 
 
 def damaged(what: str) -> CheckpointError:
-    """The error for a file whose checksum matches but whose contents are invalid."""
+    """Return the error for a file whose checksum matches but whose contents are invalid."""
     return CheckpointError(f"damaged or written by hand: {' '.join(what.split()):.300}")
 
 
@@ -47,7 +47,7 @@ def damaged(what: str) -> CheckpointError:
 
 
 def pack(document: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
-    """The bytes of a document and its arrays."""
+    """Return the bytes of a document and its arrays."""
     document = {**document, "arrays": [[array.dtype.str, array.size] for array in arrays]}
     text = json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
     numbers = b"".join(array.tobytes() for array in arrays)
@@ -56,7 +56,7 @@ def pack(document: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The document, and the bytes of the arrays."""
+    """Return the document, and the bytes of the arrays."""
     head, body = data[: HEADER.size], data[HEADER.size :]
     size = _n_body(head)
     if len(body) != size:
@@ -75,7 +75,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _n_body(head: bytes) -> int:
-    """The number of bytes after this header."""
+    """Return the number of bytes after this header."""
     if head[: len(MAGIC)] != MAGIC[: len(head)]:
         raise CheckpointError("not a checkpoint of river_okl")
     if len(head) < HEADER.size:
@@ -105,7 +105,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def read_file(name: str) -> bytes:
-    """All bytes of a checkpoint; of any other file only as many as it takes to recognise it."""
+    """Return all bytes of a checkpoint; of another file only as many as are needed to recognise it."""
     with open(name, "rb") as file:
         head = file.read(HEADER.size)
         _n_body(head)  # raises
@@ -113,7 +113,7 @@ def read_file(name: str) -> bytes:
 
 
 def read_all(file: IO[bytes], name: str) -> bytes:
-    """All bytes of an open file, which may give some of them at a time."""
+    """Return all bytes of an open file, which may return them in parts."""
     found = bytearray()
     while True:
         part = file.read()
@@ -125,7 +125,7 @@ def read_all(file: IO[bytes], name: str) -> bytes:
 
 
 def write_all(data: bytes, file: IO[bytes]) -> None:
-    """All bytes to an open file, which may take some of them at a time."""
+    """Write all bytes to an open file, which may accept them in parts."""
     rest = memoryview(data)
     while rest:
         try:
@@ -136,14 +136,14 @@ def write_all(data: bytes, file: IO[bytes]) -> None:
 
 
 def write_file(data: bytes, name: str) -> None:
-    """A file that is complete or not there at all, also after a loss of power."""
+    """Write a file that is complete or does not exist, even after a power failure."""
     with replacing(name) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def replacing(name: str) -> Iterator[BinaryIO]:
-    """A new file beside the one of this name, which it replaces at the end, unless an error was raised."""
+    """Yield a new file that replaces the file of this name at the end, unless an error was raised."""
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".okl-{secrets.token_hex(8)}.tmp")
@@ -157,10 +157,10 @@ def replacing(name: str) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (temporary, target):
-            error.filename = name  # the path as the user knows it
-            del error.filename2  # None would be written, too
+            error.filename = name  # the path that the user gave
+            del error.filename2  # otherwise the message would include None
         raise
-    if os.name == "posix":  # the name, too, has to reach the disk
+    if os.name == "posix":  # flush the new directory entry to disk, too
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -169,7 +169,7 @@ def replacing(name: str) -> Iterator[BinaryIO]:
 
 
 def _replaced(target: str) -> os.stat_result | None:
-    """The status of the file that will be replaced."""
+    """Return the status of the file that will be replaced."""
     try:
         found = os.stat(target)
     except FileNotFoundError:
@@ -182,7 +182,7 @@ def _replaced(target: str) -> os.stat_result | None:
 
 
 def _new(path: str, replaced: os.stat_result | None) -> BinaryIO:
-    """A new file; until it has the mode of the file it replaces, it is its writer's alone."""
+    """Create a file that only its writer can access until it has the mode of the file it replaces."""
     mode = 0o666 if replaced is None else 0o600
     file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - the caller closes it
     if replaced is not None:

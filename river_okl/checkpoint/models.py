@@ -1,17 +1,17 @@
 """Objects of river_okl in a document: their parameters, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
-model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
-the file, which must be of the same types (numbers no less than 0 if the constructor's are not negative), and
-``_check_state()`` of the model says what must hold between them.
+A model consists of its parameters and its other attributes, except those derived from the parameters (see ``_merging``
+in model.py).  To load it, its constructor is called with the parameters.  Then the attributes that it creates are set
+to the values in the file.  These must be of the same types, and numbers must not be negative if the constructor's are
+not.  ``_check_state()`` of the model checks the consistency between attributes.
 
-A part of a model, compiled or plain, is an attribute with two methods::
+A part of a model, compiled or plain, is an attribute with two methods, and perhaps a third::
 
     state() -> dict            names and plain values: None, bool, int, float, str, tuples, lists, dicts, NumPy arrays
-    restore(state) -> None     takes such a dict; if something is missing or out of range, ValueError and no change
-    room_for(state) -> int     only if restoring may take more memory than the state: how many bytes
+    restore(state) -> None     given such a dict; if something is missing or out of range, ValueError and no change
+    room_for(state) -> int     only if restoring may need more memory than the state: number of bytes
 
-These methods identify it.  The constructor of its model must have created it; nothing in a file creates a part.
+The first two identify a part.  The model's constructor must have created it; nothing in a file creates a part.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def document(model: Any) -> dict[str, Any]:
 
 @functools.cache
 def _version_of_river() -> str:
-    return importlib.metadata.version("river")  # it reads a file, for a millisecond
+    return importlib.metadata.version("river")  # cached, as this reads a file for a millisecond
 
 
 # Classes ----------------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def model_classes() -> dict[str, Any]:
 
 @functools.cache
 def classes() -> dict[str, Any]:
-    """Models, and what their parameters may be: budgets, kernels, losses and schedulers."""
+    """Return models, and the classes that parameters may have: budgets, kernels, losses and schedulers."""
     return (
         model_classes()
         | {"river_okl.PerClass": PerClass}
@@ -73,7 +73,7 @@ def class_names() -> dict[type, str]:
 
 
 def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
-    """The constructor's positional and keyword arguments."""
+    """Return the constructor's positional and keyword arguments."""
     positional, named = [], {}
     for name, parameter in inspect.signature(type(thing)).parameters.items():
         if parameter.kind == parameter.VAR_POSITIONAL:
@@ -87,7 +87,7 @@ def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
 
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
-    """A model, or an object among its parameters."""
+    """Return the description of a model, or of an object among its parameters."""
     cls = type(thing)
     is_model = cls in model_classes().values()
     content: dict[str, Any] = {"class": class_names()[cls]}
@@ -102,7 +102,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) -> dict[str, Any]:
-    """The attributes that are not parameters; the constructor must know them all."""
+    """Return the attributes that are not parameters; all must be those of a newly constructed model."""
     if unknown := vars(model).keys() ^ vars(built).keys():
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
@@ -124,7 +124,7 @@ def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _piece(value: Any, where: str, write: Writer) -> Any:
-    """A value in a state; in the state of a part of the part, ``names`` and the keys of dicts are those of features."""
+    """Write a value in a state; in the state of a nested part, ``names`` and the keys of dicts are feature names."""
     if type(value) is not dict:
         return write(value, where)
     return {
@@ -136,7 +136,7 @@ def _piece(value: Any, where: str, write: Writer) -> Any:
 
 
 def _names(value: Any, write: Writer) -> Any:
-    is_list = type(value) is list  # not so if a feature has this name
+    is_list = type(value) is list  # not a list if a feature is called "names"
     return {"list": [write.name(name, "a feature") for name in value]} if is_list else write(value, "names")
 
 
@@ -148,7 +148,7 @@ def _is_part(value: Any) -> bool:
 
 
 def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
-    """A model, or an object among its parameters."""
+    """Return a model, or an object among its parameters."""
     require(content.keys() <= {"class", "positional", "parameters", "state"}, "more than an object has")
     positional = content.get("positional", [])
     require(type(positional) is list, "its positional arguments")
@@ -165,7 +165,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
 
 
 def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
-    """River's losses and schedulers check nothing: their parameters must be non-negative numbers and losses."""
+    """Check the parameters of River's losses and schedulers, which River does not: non-negative numbers, or losses."""
     if not issubclass(cls, optim.base.Loss | optim.base.Scheduler):
         return
     for name, value in parameters.items():
@@ -197,7 +197,7 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
 
 
 def _like(value: Any, made: Any) -> bool:
-    """Whether an attribute that the constructor made can have become this value."""
+    """Return whether an attribute that the constructor made can have changed to this value."""
     if value is None or type(value) is not type(made):
         return value is made
     if type(value) is int:

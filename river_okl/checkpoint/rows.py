@@ -1,7 +1,7 @@
-"""Objects of River in a document, as their rows in wrappers/ say.
+"""Objects of River in a document, as specified by their rows in wrappers/.
 
-Each value is checked; then the constructor gets the parameters, and the attributes that it makes are filled.  What
-River derives from these (bound methods, the plan of a pipeline) is not written, and an unknown attribute rejected.
+Each value is checked.  Then the constructor is called with the parameters, and the attributes that it makes are filled.
+Attributes derived by River (bound methods, the plan of a pipeline) are not written; unknown attributes are rejected.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from river_okl.checks import kind_of, require
 from river_okl.wrappers import ROWS
 from river_okl.wrappers.kinds import Kind
 
-DEEPEST = 10  # wrappers in wrappers: each may clone what is in it
+DEEPEST = 10  # nesting of wrappers, each of which may clone its contents
 
 
 def name_of(cls: type) -> str:
-    """Such as ``river.compose.Pipeline``."""
+    """Return the public name of a class, such as ``river.compose.Pipeline``."""
     return f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}"
 
 
@@ -27,18 +27,18 @@ CLASSES = {name_of(cls): cls for cls in ROWS}
 
 
 class _StandIn:
-    """For a model that a constructor would clone: wrappers in wrappers would be cloned again and again."""
+    """A placeholder for a model that a constructor would clone: nested wrappers would be cloned repeatedly."""
 
     def clone(self) -> _StandIn:
         return self
 
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
-    """An object of a class with a row."""
+    """Return the description of an object of a class with a row."""
     cls = type(thing)
     row = ROWS[cls]
     if hasattr(thing, "_lock"):
-        thing = copy.deepcopy(thing)  # between two samples, if another thread learns it meanwhile
+        thing = copy.deepcopy(thing)  # between two samples, as another thread may train it
     state = {name: kind for name, kind in row.state.items() if name not in row.absent(thing)}
     if unknown := vars(thing).keys() - row.parameters.keys() - row.state.keys() - {*row.derived}:
         names = ", ".join(sorted(unknown))
@@ -65,7 +65,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
-    """The object that ``described`` has described."""
+    """Return the object described by ``described``."""
     row = ROWS[cls]
     require(content.keys() == {"class", "parameters", "state"}, f"what a {cls.__name__} is")
     read.nested += 1
@@ -89,7 +89,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
 
 
 def _fill(thing: Any, name: str, value: Any) -> None:
-    """Fill the containers that the constructor made: they know the default of a missing key."""
+    """Fill the containers that the constructor made, which store the default for missing keys."""
     container = getattr(thing, name)
     if isinstance(container, dict | set):
         container.clear()

@@ -28,19 +28,19 @@ LONGEST_INT = 10_000  # bits
 ARRAY_DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 SCALAR_KINDS = "biufU"
 
-# Limits of allocation, per byte of the file and at least: rows of features hold zeros that the file leaves out.
+# Limits of allocation, per byte of the file and for any file: rows of features contain zeros that the file omits.
 ALLOCATED_PER_BYTE = 64
 ALLOCATED_AT_LEAST = 2**26
 
 
 class Writer:
-    """Converts values to JSON; arrays are collected in ``arrays``. Called with a value and its name for errors."""
+    """Converts values, with names for errors, to JSON; arrays are collected in ``arrays``."""
 
     def __init__(self, described: Callable[[Any, str, Writer], dict[str, Any]]) -> None:
         self.arrays: list[NDArray[Any]] = []
         self.described = described
         self.depth = 0
-        self.met: set[int] = set()  # objects with a state, which is written once
+        self.met: set[int] = set()  # objects with a state, to be written only once
 
     def __call__(self, value: Any, where: str) -> Any:
         kind = type(value)
@@ -67,7 +67,7 @@ class Writer:
             return {"scalar": [value.dtype.str, self(value.item(), where)]}
         if kind in (list, tuple):
             return {kind.__name__: [self(item, where) for item in value]}
-        if kind is set:  # in an order that does not depend on their hashes
+        if kind is set:  # in an order independent of hashes
             return {"set": sorted((self.name(item, where) for item in value), key=json.dumps)}
         if kind is deque:
             return {"deque": [value.maxlen, [self(item, where) for item in value]]}
@@ -83,9 +83,9 @@ class Writer:
         return {"object": self.described(value, where, self)}
 
     def name(self, name: Any, where: str) -> Any:
-        """A feature name or a label."""
+        """Write a feature name or a label."""
         if type(name) is tuple:
-            gap = len(name) == 3 and name[0] == "=" and name[2] is None  # its key, as _core/store/words.pyx makes it
+            gap = len(name) == 3 and name[0] == "=" and name[2] is None  # the key of a gap in _core/store/words.pyx
             return {"tuple": [*(self.name(part, where) for part in name[: 2 if gap else None]), *([None] * gap)]}
         if is_name(name):
             return self(name, where)
@@ -96,7 +96,7 @@ class Writer:
 
 
 class Reader:
-    """Restores values from a document and its arrays. Called with what a ``Writer`` made; ``size`` is the file's."""
+    """Restores values of a ``Writer`` from a document and its arrays; ``size`` is the file's."""
 
     def __init__(
         self, listed: Any, arrays: bytes, size: int, made: Callable[[str, dict[str, Any], Reader], Any]
@@ -104,7 +104,7 @@ class Reader:
         self.size = size
         self.made = made
         self.depth = 0
-        self.nested = 0  # wrappers in wrappers
+        self.nested = 0  # nesting of wrappers
         self.allocated = 0
         self.arrays = []
         at = 0
@@ -177,7 +177,7 @@ class Reader:
         raise ValueError(f"{kind!r:.100} is not a type of a checkpoint")
 
     def named(self, values: Any, what: str) -> dict[str, Any]:
-        """Values by the names of parameters and attributes."""
+        """Return values by the names of parameters and attributes."""
         require(
             type(values) is dict and all(type(name) is str for name in values),
             f"{values!r:.100} cannot be read as {what}",
@@ -185,7 +185,7 @@ class Reader:
         return {sys.intern(name): self(value) for name, value in values.items()}
 
     def name(self, name: Any) -> Any:
-        """A feature name or a label."""
+        """Return a feature name or a label."""
         found = self(name)
         require(is_name(found), f"{found!r:.100} is not a name")
         return found
@@ -196,7 +196,7 @@ class Reader:
         require(order in ("C", "F"), "the order of an array")
         require(all(type(n) is int and n >= 0 for n in shape) and 1 <= len(shape) <= 4, "the shape of an array")
         require(math.prod(shape) == self.arrays[index].size, "the shape of an array")
-        array = self.arrays[index].astype(self.arrays[index].dtype.str[1:])  # the machine's order of bytes
+        array = self.arrays[index].astype(self.arrays[index].dtype.str[1:])  # to the machine's byte order
         require(bool(np.isfinite(array).all()), "an array with numbers that are not finite")
         found: NDArray[Any] = array.reshape(shape, order=order)
         return found
@@ -209,6 +209,6 @@ class Reader:
 
 
 class Part(NamedTuple):
-    """The state of a part, for an object that its owner has made."""
+    """The state of a part, for an object that its owner has created."""
 
     state: dict[str, Any]

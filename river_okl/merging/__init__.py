@@ -1,6 +1,6 @@
 """Merging models: several models, each trained on a shard of a stream, become one.
 
-    shards.py       what is merged: models of one class and the same parameters, aligned in their labels, and their start
+    shards.py       the models to merge: of one class, with the same parameters and aligned labels, and their start
     statistics.py   statistics of a stream: means and variances, bandwidths, the calibration of probabilities
     expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion, and for random features
     gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
@@ -32,35 +32,35 @@ def merge(
     budget: int | None = None,
     start: Any = None,
 ) -> Any:
-    """Merge models trained on shards of a stream into one, which can learn, predict and be saved as they can.
+    """Merge models trained on shards of a stream into one model that learns, predicts and is saved like them.
 
     Parameters
     ----------
     models
-        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They are
-        not changed.
+        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They
+        are not changed.
     weights
-        How much each counts, relative to the others. None: expansions by the number of samples that each has learned, and
-        all evidence in full.
+        Relative weight of each model. None: expansions are weighted by the number of samples learned, and all evidence
+        counts in full.
     budget
-        The budget of the merged model. None: that of the models. A model of a class without a budget is reduced to this
-        many support vectors once.
+        The budget of the merged model. None: that of the models. A model of a class without a budget is reduced once to
+        this number of support vectors.
     start
-        The model of which all were copies before they learned. None: they were new. What it knew is counted once.
+        The model that all models were copies of before they learned. None: they were new. Its evidence is counted once.
 
     Notes
     -----
-    - Sums of expansions: f = Σ w_i f_i. Equal points become one. While the union fits the budget that is exact; otherwise f is
-      projected once on the points that explain most of it.
-    - `TVMClassifier`: the prototypes of all are one weighted set, and f its solution, not a sum; beyond the budget they are
-      merged as along a stream.
-    - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so that precisions and
-      linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
-      posterior is taken at the points of the union that explain most of the means.
-    - A bandwidth estimated from the stream becomes the pooled one; coefficients, and the values of a process at its
-      points, are kept, as when the bandwidth moves along one stream.
-    - Counters (and with them learning rates) continue as if one model had seen all samples; labels are joined.
-    - The result does not depend on the order of the models, except for rounding and random states, which are the first model's.
+    - Sums of expansions: f = Σ w_i f_i. Equal points become one. The sum is exact while the union fits the budget;
+      otherwise f is projected once on the points that explain most of it.
+    - `TVMClassifier`: the prototypes of all models form one weighted set, and f is its solution, not a sum. Beyond the
+      budget, prototypes are merged as along a stream.
+    - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so precisions and linear
+      terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), as in streaming variational Bayes. If dictionaries differ, each
+      posterior is computed at the points of the union that explain most of the means.
+    - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its points, are
+      kept, as when the bandwidth moves along one stream.
+    - Counters (and with them learning rates) continue as if one model had seen all samples. Labels are united.
+    - The result does not depend on the order of the models, except for rounding and random states (the first model's).
 
     Examples
     --------
@@ -98,7 +98,7 @@ RULES: tuple[tuple[Any, Any], ...] = (
 def _merged(shards: Shards) -> Any:
     cls = type(shards.models[0])
     for kind, rule in RULES:
-        if issubclass(cls, kind):  # River's pipelines pass for instances of their last step
+        if issubclass(cls, kind):  # cls, as isinstance accepts a River pipeline for the class of its last step
             return rule.merged(shards)
     row = ROWS.get(cls)
     if row and row.merge:

@@ -1,9 +1,9 @@
 """Detectors: the points and the latest scores of all streams. Scaling and distances merge as in mixtures.
 
-Points are scaled: those of each detector move to the common scale. If they are too many, they are drawn: one of n in
-the reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum. The features'
-regression on each other is fitted to the points. Identities of samples depend on the places of features; a detector
-whose places are others loses them.
+Scaled points are converted to the common scale. If there are too many, points are sampled: one of n points in a
+stream's reservoir represents a share 1 / n of it, and a point of several detectors the sum of their shares. The
+regressions of the features on each other are fitted to the points. Identities of samples depend on the places of
+features, so they are dropped for a detector with other places.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviati
 
 
 class Scored(Mixed):
-    """A detector taken apart."""
+    """The parts of a detector."""
 
     def __init__(self, model: Any) -> None:
         self.f = model._f
@@ -46,7 +46,7 @@ class Scored(Mixed):
 
 
 class Detectors(Merging):
-    """The parts of several detectors, and the state that they become."""
+    """The parts of several detectors, and the state of the merged one."""
 
     space: Any
     start: Any
@@ -64,13 +64,13 @@ class Detectors(Merging):
         self.weights = np.ones((len(self.at), METRICS))
 
     def drawn(self, capacity: int) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """The points and their radii."""
+        """Return the points, sampled if there are too many, and their radii."""
         union: dict[Any, Any] = {}
         of_start = {frozenset(point.items()) for point in self.start.points}
         for share, each in self.movers:
             for point, radius in zip(each.points, each.state["radii"].tolist(), strict=True):
                 key = frozenset(point.items())
-                owner = self.start if key in of_start else each  # whose scale it is on
+                owner = self.start if key in of_start else each  # the detector whose scale the point is on
                 found = union.setdefault(key, [owner, point, radius, 0.0])
                 found[3] += share / len(each.points)
         if len(union) > capacity:  # without replacement (Efraimidis and Spirakis 2006)
@@ -83,7 +83,7 @@ class Detectors(Merging):
         return points, np.array([radius for _, _, radius, _ in union.values()])
 
     def statistics(self) -> Statistics:
-        """Those of the merged scaler."""
+        """Return the statistics of the merged scaler."""
         scaler = self.scaler()
         return {
             name: (mean, math.sqrt(variance), centred)
@@ -93,7 +93,7 @@ class Detectors(Merging):
         }
 
     def rescaled(self, point: dict[Hashable, float], own: Statistics, common: Statistics) -> dict[Hashable, float]:
-        """A point of a detector with these statistics, in the units of the merged one."""
+        """Return a point of a detector with these statistics in the units of the merged detector."""
         if len(self.movers) == 1:
             return point
         found = {}
@@ -109,7 +109,7 @@ class Detectors(Merging):
         return found
 
     def latest_of(self, of: Callable[[Any], NDArray[Any]], capacity: int) -> NDArray[Any]:
-        """Those of the start, and then the new ones of all detectors, evenly mixed; the latest of these."""
+        """Return the latest values: those of the start, then the new ones of all detectors, evenly interleaved."""
         learners = [each for _, each in self.movers if each.ranked > self.start.ranked]
         new = [of(each)[-(each.ranked - self.start.ranked) :] for each in learners]
         order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
@@ -119,7 +119,7 @@ class Detectors(Merging):
         return found[-capacity:]
 
     def identities(self, each: Any) -> NDArray[np.int64]:
-        """Of the latest samples of a detector; 0 is unknown."""
+        """Return the identities of the latest samples of a detector; 0 is unknown."""
         found: NDArray[np.int64] = each.state["identities"]
         return found if self.keeps_places(each) else np.zeros_like(found)
 
@@ -127,7 +127,7 @@ class Detectors(Merging):
         return all(self.at[name] == place for name, place in zip(each.names, each.places.tolist(), strict=True))
 
     def residuals(self, X: Arrays, ranked: int) -> tuple[State, Arrays]:
-        """The regression of the features on each other, as the points have them, and the latest numbers."""
+        """Return the regressions of the features on each other, fitted to the points, and the latest scores."""
         if len(self.movers) == 1 and self.keeps_places(self.movers[0][1]):
             state = self.movers[0][1].state
             return state["residuals"], state["scales"][-1]
@@ -177,7 +177,7 @@ class Detectors(Merging):
 
 
 def merged(shards: Shards) -> Any:
-    """The merged detector."""
+    """Return the merged detector."""
     model = shards.new()
     model._f.restore(Detectors(shards).merged(model._f.budget))
     return model

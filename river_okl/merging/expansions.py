@@ -1,8 +1,7 @@
-"""Sums of expansions: f = Σ w_i f_i, which is exact while the union of their points fits the budget.
+"""Sums of expansions: f = Σ w_i f_i, exact while the union of their points fits the budget.
 
-Beyond it f is projected once, on points that are chosen greedily, each the one that explains most of the residual of f
-(orthogonal matching pursuit).  Random features (FOGD) are the same in all models: their
-coefficients are averaged.
+Beyond the budget f is projected once, on points chosen greedily: each next point explains most of the residual of f
+(orthogonal matching pursuit).  Random features (FOGD) are the same in all models, so their coefficients are averaged.
 
 A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
 """
@@ -35,7 +34,7 @@ Arrays = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Sample = dict[Hashable, float]
 
-CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
+CANDIDATES = 2  # times the budget: number of highest-weighted points of the union among which to choose
 
 
 RULES: dict[str, Callable[[Shards, str], Any]] = {
@@ -49,7 +48,7 @@ RULES: dict[str, Callable[[Shards, str], Any]] = {
 
 
 def merged(shards: Shards) -> Any:
-    """The model of f = Σ w_i f_i."""
+    """Return the model of f = Σ w_i f_i."""
     model = shards.new()
     rules = model._rules()
     for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
@@ -84,10 +83,10 @@ def _average_features(shards: Shards, f: FourierExpansion) -> None:
 
 
 def _solve_union(shards: Shards, model: TVMClassifier) -> None:
-    """The prototypes of all models form one weighted set, and f is its solution; those beyond the budget are merged.
+    """Solve for f over the prototypes of all models as one weighted set; merge prototypes beyond the budget.
 
-    The weights that shards have beyond those of the start add up.  If several of them have merged a prototype of the
-    start away, its sum is negative: it is set to 0, and the weights of each label are scaled to their right sum.
+    The weights that shards add to those of the start are summed.  If several shards have merged a prototype of the
+    start away, its sum is negative: it is set to 0, and the weights of each label are scaled to the correct sum.
     """
     everyone = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
     for each in everyone:
@@ -133,7 +132,7 @@ def _add_up(shards: Shards, model: Any) -> None:
 
 
 def _sum(shards: Shards, model: Any, n_points: int, places: Sequence[Positions]) -> Arrays:
-    """Σ w_i times the coefficients of each, whose points have these places among all."""
+    """Return Σ w_i times the coefficients of each model, the oldest points first."""
     outputs = np.ones((len(places), model._f.n_outputs))
     if isinstance(model, AveragedExpansion) and model.averaged:  # output 1 is divided by T = t + 1
         outputs[:, 1] = [(model._t + 1) / (each._t + 1) for each in shards.models]
@@ -149,7 +148,7 @@ def _sum(shards: Shards, model: Any, n_points: int, places: Sequence[Positions])
 def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[Positions]]:
     """The points of all, equal ones once and the youngest last, and where each has its own.
 
-    With ``twins`` a point that one has twice is there twice, as its n-th copy in each.
+    With ``twins`` a duplicate within a function is kept, as the n-th copy of the point in each function.
     """
     position: dict[Any, int] = {}
     points: list[Sample] = []
@@ -184,7 +183,7 @@ def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:
 
 
 def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
-    """The function of these points and coefficients, without a budget."""
+    """Return the expansion with these points and coefficients, without a budget."""
     f = Expansion(model._f.kernel.terms, n_outputs=columns.shape[1])
     f.kernel.restore(model._f.kernel.state())
     _fill(f, points, columns)
@@ -195,7 +194,7 @@ def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
 
 
 def reduced(model: Any, points: list[Sample], columns: Arrays, budget: int) -> tuple[list[int], Arrays]:
-    """The points that remain, and their coefficients."""
+    """Return the positions of the points that remain, and their coefficients."""
     f = _with(model, points, columns)
     weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
     heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * budget]

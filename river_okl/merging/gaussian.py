@@ -1,18 +1,18 @@
-"""Gaussian processes trained in parallel: their evidence adds up.
+"""Gaussian processes trained in parallel: the evidence of all shards is added.
 
 The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), S_i = a K - D_i.  Streaming variational
 Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by that of the start:
 
     Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
 
-With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's samples; the merged process forgets as much
-of it as the shard that forgot most.
+With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's samples. The merged process forgets as much
+of the start as the shard that forgot most.
 
 If dictionaries differ, Z is their union or, if that is too large, the points of it that explain most of the means.
 With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and D = A D_i Aᵀ.  The jitter of K
 belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
 
-After kernels moved or points were evicted, a shard may be less certain than its start in some direction, and a sum
+After kernels moved or points were evicted, a shard's precision may be below its start's in some direction, and a sum
 would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards' mean precision,
 precisions and linear terms are averaged.
 
@@ -42,8 +42,8 @@ MODELS = SOGP
 
 Arrays = NDArray[np.float64]
 
-CANDIDATES = 4  # times the dictionary: the points of the union that are compared
-SAFE = 0.5  # of the shards' mean precision: a sum of evidence below it has lost more than it gained
+CANDIDATES = 4  # times the dictionary: number of points of the union to compare
+SAFE = 0.5  # of the shards' mean precision: summed evidence below it has lost more than it gained
 
 
 class Posterior(NamedTuple):
@@ -53,7 +53,7 @@ class Posterior(NamedTuple):
     learned: Arrays  # D [n, n]
 
     def at(self, A: Arrays) -> Posterior:
-        """The posterior about A f."""
+        """Return the posterior of A f."""
         return Posterior(self.means @ A.T, A @ self.learned @ A.T)
 
 
@@ -62,11 +62,11 @@ class Ends(NamedTuple):
 
     start: Posterior
     ends: list[Posterior]
-    steps: list[int]  # how much each has forgotten since the start
+    steps: list[int]  # number of samples that each has learned since the start
 
 
 def added(prior_variance: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Posterior:
-    """Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
+    """Return Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
     start, posteriors, steps = ends
     moved = [
         i
@@ -102,7 +102,7 @@ def _forgotten(posterior: Posterior, forgetting: float, steps: int) -> Posterior
 
 
 def _natural(posterior: Posterior, whiten: Arrays) -> tuple[Arrays, Arrays]:
-    """Precision and linear term in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
+    """Return precision and linear term in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
     covariance = np.eye(len(whiten)) - whiten @ posterior.learned @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
     return precision, precision @ (whiten @ posterior.means.T)
@@ -117,13 +117,13 @@ def _is_positive(matrix: Arrays) -> bool:
 
 
 class Places(NamedTuple):
-    """Positions of the points of a process in the union, and their K⁻¹ under the kernel in question."""
+    """Positions of the points of a process in the union, and their K⁻¹ under the kernel considered."""
 
     at: NDArray[np.int64]
     inverse: Arrays
 
     def seen_from(self, chosen: NDArray[np.int64], cross: Arrays, same: Any) -> Arrays:
-        """A, by which f at the chosen points follows from f here; cross is κ between them, jitter included."""
+        """Return A, which maps f here to f at the chosen points; cross is κ between them, jitter included."""
         A = cross @ self.inverse
         theirs, own = same
         A[theirs] = 0.0
@@ -132,7 +132,7 @@ class Places(NamedTuple):
 
 
 def inverse(K: Arrays) -> Arrays:
-    """K⁻¹, symmetric."""
+    """Return K⁻¹, symmetric."""
     if not len(K):
         return K
     L, failed = lapack.dpotrf(K, lower=1)
@@ -145,20 +145,20 @@ def inverse(K: Arrays) -> Arrays:
 
 
 def importance_of(posterior: Posterior, basis: Places) -> Arrays:
-    """The squared error of the means at each point if it were removed: KRLS-T's (α_i / K⁻¹_ii)²."""
+    """Return the squared error of the means at each point if it were removed: KRLS-T's (α_i / K⁻¹_ii)²."""
     found: Arrays = (((posterior.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
     return found
 
 
 def heaviest(held: NDArray[np.int64], importance: Arrays, capacity: int) -> NDArray[np.int64]:
-    """The candidates for this many points; ``importance`` is that of all points."""
+    """Return the candidates if at most ``most`` points may remain; ``importance`` is that of all points."""
     order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
     found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * capacity])]
     return found
 
 
 def spanning(K: Arrays, values: Arrays, capacity: int) -> NDArray[np.int64]:
-    """The points, of which K is the Gram matrix, that explain most of these means; of a constant if all means are 0."""
+    """Return the points that explain most of these means, or of a constant if all are 0; K is their Gram matrix."""
     if not values.any():
         values = np.ones((len(K), 1))
     return np.sort(np.array(pursued(K, values, capacity), dtype=np.int64))
@@ -168,7 +168,7 @@ def spanning(K: Arrays, values: Arrays, capacity: int) -> NDArray[np.int64]:
 
 
 def merged(shards: Shards) -> Any:
-    """The process with all evidence."""
+    """Return the process with all evidence."""
     model = shards.new()
     total = shards.total(lambda each: each._f.seen)
     everyone = [shards.start, *shards.models]
@@ -218,7 +218,7 @@ def _prior_variance(model: Any) -> float:
 
 
 def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]:
-    """The state of ``Points`` of this capacity that contain these."""
+    """Return the state of a ``Points`` of this capacity that contains these points."""
     f = Expansion(RBF(1.0)._terms(), budget=capacity)
     for z in points:
         f.evaluate(z)
@@ -228,13 +228,13 @@ def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]
 
 
 def _posterior(model: Any, K: Arrays) -> Posterior:
-    """If the kernel has moved, μ and S are kept."""
+    """Return the posterior under K; if the kernel has moved, μ and S are kept."""
     f = model._f
     return Posterior(f.means(), _prior_variance(model) * K - f.covariance())
 
 
 def unpacked(triangle: Arrays, n: int) -> Arrays:
-    """A symmetric matrix from its lower triangle, row after row."""
+    """Return a symmetric matrix from its lower triangle, row after row."""
     rows, columns = _triangle(n)
     a = np.empty((n, n))
     a[rows, columns] = a[columns, rows] = triangle
@@ -242,7 +242,7 @@ def unpacked(triangle: Arrays, n: int) -> Arrays:
 
 
 def packed(matrix: Arrays) -> Arrays:
-    """The lower triangle, row after row."""
+    """Return the lower triangle, row after row."""
     found: Arrays = matrix[_triangle(len(matrix))]
     return found
 

@@ -1,15 +1,15 @@
 """Mixtures trained in parallel (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
 
-    scaler, target, distances   averaged by the samples that each has learned since the start, like the moments of
-                                sample weights; counts and the evidence of neighbours add up
+    scaler, target, distances   averaged by the number of samples that each has learned since the start, like the
+                                moments of sample weights; counts and the evidence of neighbours are added
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
     pending                     is dropped: the merged mixture has made no predictions yet
 
-An expert's arrays merge by the words that they are declared with, the rest of it by its ``merged``, which is given the
-``Merging``.  The result is a state for ``Mixture.restore``, which checks it.  Points are rows of one space with the
-points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
+Arrays of an expert merge by the rule named in their declarations, the rest by the expert's ``merged``, which receives
+the ``Merging``.  The result is a state that ``Mixture.restore`` checks.  Points are rows of one space with the points
+of all mixtures, without duplicates; features are its columns, those of the merged mixture first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ State = dict[str, Any]
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the unweighted one, and the learned ones
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
-LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
+LEAST_SHARE = 0.5  # of the largest share: shards with less contribute no tree
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -75,10 +75,10 @@ class KernelChoice:
 
 
 class Mixed:
-    """A mixture taken apart."""
+    """The parts of a mixture."""
 
     rows: Rows  # the rows of its points in the common space
-    columns: Rows  # of the features of its scaler
+    columns: Rows  # the columns of its scaler's features
     weights: Arrays  # [column, metric]
 
     def __init__(self, model: Any) -> None:
@@ -100,26 +100,26 @@ class Mixed:
         self.n_processes = len(self.processes["posteriors"])
 
     def in_order(self) -> list[Hashable]:
-        """Its features by their places: the first ones are in a linear regression."""
+        """Return its features in order of their places; the first ones are inputs of linear regressions."""
         return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
 
     def error_of_trees(self) -> float:
-        """The running error of its trees, averaged over all."""
+        """Return the running error of its trees, averaged over all trees."""
         forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
         running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 
     def of_kernel(self, i: int) -> slice:
-        """The processes with kernel i."""
+        """Return the slice of the processes with kernel i."""
         n = len(POSTERIORS_OF[self.task])
         return slice(n * i, n * (i + 1))
 
     def kernel_weight(self, i: int) -> float:
-        """The weight of the experts with kernel i."""
+        """Return the weight of the experts with kernel i."""
         return float(self.mixture_weights[self.of_kernel(i)].sum())
 
     def source(self, kernel: KernelChoice) -> int:
-        """Its kernel of this kind, or the one with the highest weight."""
+        """Return the index of its kernel of this kind, or of the one with the highest weight."""
         for i, own in enumerate(self.kernels):
             if own.kind == kernel.kind:
                 return i
@@ -134,25 +134,25 @@ class Mixed:
             self.weights[self.columns, m] = self.state["distances"][f"weights_{m}"][self.places]
 
     def counted(self) -> list[tuple[int, int]]:
-        """For every feature, the sample that had it first and how many samples had it."""
+        """Return for every feature the first sample with it and the number of samples with it."""
         scaler = self.state["scaler"]
         return list(zip(scaler["first"].tolist(), scaler["count"].tolist(), strict=True))
 
     def feature(self, name: Hashable) -> State | None:
-        """The statistics of a feature in its scaler."""
+        """Return the statistics of a feature in its scaler."""
         i, scaler = self.names.get(name), self.state["scaler"]
         return None if i is None else {column: scaler[column][i].tolist() for column in SCALER}
 
 
 class Merging:
-    """The parts of several mixtures, and the state that they become."""
+    """The parts of several mixtures, and the state of the merged one."""
 
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Mixed)
         self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
         self.task = self.first.task
         self.donors = self.donors_of_trees()
-        owners = [self.donors[0], *(each for _, each in self.movers)]  # its features keep their places
+        owners = [self.donors[0], *(each for _, each in self.movers)]  # the first one's features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.everyone:
@@ -167,7 +167,7 @@ class Merging:
         self.kernels = self.merged_kernels()
 
     def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
-        """The models taken apart, and how many samples the merged one has seen."""
+        """Take the models apart, and compute how many samples the merged model has seen."""
         self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
         self.all = [apart(model) for model in shards.models]
         self.start = apart(shards.start)
@@ -178,13 +178,13 @@ class Merging:
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence))
 
     def donors_of_trees(self) -> list[Mixed]:
-        """The shard with the largest share, or among equals with the lowest errors; then the others by their errors."""
+        """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
         first = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))
         others = [mover for mover in self.movers if mover is not first and mover[0] >= LEAST_SHARE * first[0]]
         return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
-        """A feature that a shard knew before it left the start must be known to the start since the same sample."""
+        """Raise if a shard saw a feature before it left the start, and the start did not see it in the same sample."""
         counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.everyone]
         for i, features in enumerate(counted[1:]):
             for name, (first, count) in features.items():
@@ -193,15 +193,15 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards."""
+        """Return the average over the shards."""
         return self.averaged([of(each) for _, each in self.movers])
 
     def averaged(self, found: Any) -> Any:
-        """The average of what the shards have."""
+        """Return the average of values of the shards."""
         return average([share for share, _ in self.movers], found)
 
     def each(self, expert: Any, name: str) -> Arrays:
-        """An array of an expert in every shard, its features at their positions in the merged mixture, in its units."""
+        """Return an expert's array in every shard, with features and units converted to the merged mixture's."""
         ((array, axes),) = ((array, axes) for array, axes in expert.arrays() if array.name == name)
         kinds = [getattr(axis, "name", None) for axis in axes]
         found = [each.state[expert.name][name] for _, each in self.movers]
@@ -214,7 +214,7 @@ class Merging:
         return np.stack(found)
 
     def arrays(self, expert: Any) -> State:
-        """What the arrays and numbers of an expert become that are declared to merge by a word."""
+        """Return the merged arrays and numbers of an expert for which a merge rule is declared."""
         merged: State = {}
         for array, axes in expert.arrays():
             if array.merge:
@@ -232,7 +232,7 @@ class Merging:
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
 
     def points(self, rows: Rows) -> list[dict[Hashable, float]]:
-        """These points, as the models store them."""
+        """Return these points, as the models store them."""
         owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
         for i, each in enumerate(self.everyone):
             owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
@@ -240,9 +240,9 @@ class Merging:
         return [self.everyone[i].f.points.point(at) for i, at in pairs]
 
     def positions(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
-        """The positions of these rows among the points of the merged mixture, which are added if they are not there.
+        """Return the positions of these rows among the points of the merged mixture, and add those that are missing.
 
-        With ``equal`` any point with the same content will do.
+        With ``equal`` any point with the same content matches.
         """
         there = (self.content[self.rows] if equal else self.rows).tolist()
         position = {row: i for i, row in enumerate(there)}
@@ -251,13 +251,13 @@ class Merging:
         return position | {row: i for i, row in enumerate(new, start=len(there))}
 
     def followed(self, of: Callable[[Any], Any]) -> State:
-        """The state of a calibration of the mixtures."""
+        """Return the merged state of a calibration of the mixtures."""
         return followed(self.shards, lambda model: of(model._f))
 
     # What was counted -------------------------------------------------------------------------------------------------
 
     def scaler(self) -> State:
-        """What ``Scaler`` keeps of every feature."""
+        """Return the merged state of ``Scaler``."""
         rows = [self.feature(name) for name in self.names]
         values: Any = zip(*rows, strict=True) if rows else ((),) * len(SCALER)
         return {
@@ -269,10 +269,10 @@ class Merging:
         } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
-        """One feature: its statistics in the start and in every shard that learned, if they know it."""
+        """Return the merged statistics of a feature, from the start and every shard that learned it."""
         before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
-            before = None  # dropped by all, and new again
+            before = None  # all shards dropped the feature, and it was new again
         start, count = (Moments(), 0) if before is None else (_moments(before["numbers"]), before["count"])
         evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
         learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.movers, strict=True)]
@@ -293,12 +293,12 @@ class Merging:
         return max(1, first), last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
     def words(self) -> Rows:
-        """Hashes of the words that were seen once, at most as many as one mixture keeps."""
+        """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
         found = np.concatenate([each.state["words"] for _, each in self.movers])
         return found[np.sort(np.unique(found, return_index=True)[1])][-MAX_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
-        """The weights of every feature under every metric, averaged over the mixtures that know it."""
+        """Return the weights of every feature under every metric, averaged over the mixtures that have the feature."""
         total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
         for share, each in self.movers:
             total[each.columns] += share * each.weights[each.columns]
@@ -308,7 +308,7 @@ class Merging:
         return found
 
     def distances(self, rows: Rows) -> State:
-        """Averages over the shards."""
+        """Return the merged state of ``Distances``, mostly averages over the shards."""
         first = self.first.state["distances"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
         X = self.space.X[rows]
@@ -328,7 +328,7 @@ class Merging:
         }
 
     def relevance(self) -> State:
-        """The evidence of neighbours for each feature adds up: averaged, it was too weak on many clusters."""
+        """Return the summed evidence of neighbours for each feature: an average was too weak on many clusters."""
         updates = self.start.state["updates"]
         kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.by_evidence]  # it is halved there
         of_start = min(kept) - sum(e * k for (e, _), k in zip(self.by_evidence, kept, strict=True))
@@ -341,18 +341,18 @@ class Merging:
         return found | {"evidence_squares": np.maximum(found["evidence_squares"], 0.0)}
 
     def known(self, each: Mixed, name: str) -> Arrays:
-        """The sums of a mixture's distances for each feature, 0 if it does not know the feature."""
+        """Return the sums of a mixture's distances for each feature, 0 for unknown features."""
         return self.placed(each, each.state["distances"][name][each.places])
 
     def placed(self, each: Mixed, values: Arrays) -> Arrays:
-        """Values for the features of a mixture, at their positions in the merged one."""
+        """Return values for the features of a mixture, at their positions in the merged one."""
         found = np.zeros((len(self.names), *values.shape[1:]))
         here = each.columns < len(self.names)
         found[each.columns[here]] = values[here]
         return found
 
     def units(self, each: Mixed) -> tuple[float, float]:
-        """Factor and offset that turn its standardised targets into those of the merged mixture."""
+        """Return factor and offset that convert its standardised targets to those of the merged mixture."""
         deviation = _deviation(self.target)
         return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
             each.target.mean - self.target.mean
@@ -361,7 +361,7 @@ class Merging:
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     def merged_kernels(self) -> list[KernelChoice]:
-        """The kinds with the highest weights, at their positions in the first mixture."""
+        """Return kernels of the kinds with the highest weights, at their positions in the first mixture."""
         support: dict[tuple[float, int], float] = {}
         for share, each in self.movers:
             for k, kernel in enumerate(each.kernels):
@@ -373,7 +373,7 @@ class Merging:
         return [self.kernel_of_kind(kind or rest.pop(0)) for kind in slots]
 
     def kernel_of_kind(self, kind: tuple[float, int]) -> KernelChoice:
-        """A kernel with the average of its owners' means."""
+        """Return a kernel with the average of its owners' means."""
         owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
         distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
@@ -381,11 +381,11 @@ class Merging:
         return KernelChoice(*kind, distance, square)
 
     def sources(self, each: Mixed) -> list[int]:
-        """For each merged kernel, which of its kernels corresponds to it."""
+        """Return for each merged kernel the index of its corresponding kernel."""
         return [each.source(kernel) for kernel in self.kernels]
 
     def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
-        """Values of its processes, for the kernels that correspond to the merged ones."""
+        """Return values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
     def mean_of_processes(self, name: str) -> Arrays:
@@ -394,7 +394,7 @@ class Merging:
         return found
 
     def sample_weights(self) -> Arrays:
-        """The moments of the sample weights."""
+        """Return the moments of the sample weights."""
         mean = self.moments(lambda each: each.sample_weights)
         return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
 
@@ -410,7 +410,7 @@ class Merging:
         return found
 
     def kernel(self, scale: float, metric: int, means: Arrays) -> KernelChoice:
-        """A kernel with these means, for ``space``."""
+        """Return a kernel with these means, for ``space``."""
         return KernelChoice(scale, metric, *means.tolist())
 
     def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
@@ -420,7 +420,7 @@ class Merging:
     # Processes --------------------------------------------------------------------------------------------------------
 
     def posteriors(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Posterior]:
-        """Those with kernel k at its dictionary, in the units of the merged target, under the merged kernel K."""
+        """Return its posteriors with kernel k at its dictionary, in merged units and under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
         changed: Any = 0.0  # K of the merged kernel minus its own
@@ -442,7 +442,7 @@ class Merging:
         return found
 
     def dictionary(self, capacity: int) -> tuple[Rows, list[State], list[State]]:
-        """The points that the processes share, K⁻¹ of every kernel, and every posterior."""
+        """Return the points that the processes share, K⁻¹ of every kernel, and every posterior."""
         own = [each.rows[each.processes["points"]] for each in self.everyone]
         bases: list[list[Places]] = []
         posteriors: list[list[list[Posterior]]] = []
@@ -473,7 +473,7 @@ class Merging:
     def chosen(
         self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], capacity: int
     ) -> Rows:
-        """The held points that explain most of all means."""
+        """Return the points in ``held`` that explain most of all means."""
         n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
         weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
         importance = np.zeros(len(self.space))
@@ -500,16 +500,16 @@ class Merging:
     # Trees ------------------------------------------------------------------------------------------------------------
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
-        """Values of a mixture for its features along this axis, at their positions in the merged one."""
+        """Return values of a mixture for its features along this axis, at their positions in the merged one."""
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
     def running(self, of: Callable[[Mixed], tuple[float, float, float]]) -> tuple[float, ...]:
-        """Running statistics (_core/store/running.pyx), given their count, mean and variance in each mixture."""
+        """Return merged running statistics (_core/store/running.pyx) from each mixture's count, mean and variance."""
         return _numbers(self.moments(lambda each: Moments(*of(each))))
 
     def late(self, new: Any) -> State:
-        """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
+        """Return the merged state about late labels: that about experts is new, and shares are averaged."""
         state: State = new.state()
         names = "log_then", "then_is_known", "change"
         if self.task == "regression":
@@ -522,17 +522,17 @@ class Merging:
     # Regressions with a covariance ------------------------------------------------------------------------------------
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Rows, Rows]:
-        """The constant, and the features that are inputs of a regression here, with n inputs, and in a shard, with
-        ``rows``: their positions here and there."""
+        """Return the positions of a regression's inputs (the constant, and features) here and in a shard, which have n
+        and ``rows`` inputs."""
         here = (each.columns < n - 1) & (each.places < rows - 1)
         return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
 
     def unpacked(self, triangle: Arrays, n: int) -> Arrays:
-        """A symmetric matrix from the lower triangle in a state."""
+        """Return a symmetric matrix from the lower triangle in a state."""
         return unpacked(triangle, n)
 
     def by_precision(self, regressions: list[tuple[float, Arrays, Arrays]]) -> State:
-        """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
+        """Average coefficients of linear regressions, given with shares and covariances, weighted by precision."""
         precisions = [share * inverse(covariance) for share, _, covariance in regressions]
         information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
         covariance = inverse(np.sum(precisions, axis=0))
@@ -541,7 +541,7 @@ class Merging:
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, f: Any) -> State:
-        """The merged state for a mixture with the capacity of this one."""
+        """Return the merged state for a mixture with the capacity of f."""
         self.rows, bases, posteriors = self.dictionary(f.processes.max_points)
         processes = {
             "points": np.arange(len(self.rows), dtype=np.int32),
@@ -583,13 +583,13 @@ RULES: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_
 
 
 def _moments(numbers: Any) -> Moments:
-    """The moments in the values that ``NUMBERS`` names."""
+    """Return the moments among the values that ``NUMBERS`` names."""
     known, mean, variance, *_ = numbers
     return Moments(known, mean, variance)
 
 
 def _numbers(moments: Moments) -> tuple[float, ...]:
-    """The inverse of ``_moments``; a new block of values begins."""
+    """Return the inverse of ``_moments``, at the start of a new block of values."""
     known = float(round(moments.count)), moments.mean, moments.variance
     return *known, *[0.0] * (len(NUMBERS) - len(known))
 
@@ -599,7 +599,7 @@ def _deviation(target: Moments) -> float:
 
 
 def merged(shards: Shards) -> Any:
-    """The merged mixture."""
+    """Return the merged mixture."""
     model = shards.new()
     model._f.restore(Merging(shards).state(model._f))
     return model

@@ -1,4 +1,4 @@
-"""What is merged: models of one class with the same parameters, what they started from, and how much each counts."""
+"""What is merged: models of one class with the same parameters, their start, and their weights."""
 
 from __future__ import annotations
 
@@ -37,40 +37,40 @@ class Shards:
 
     @property
     def learned(self) -> list[int]:
-        """How many samples each has learned since the start."""
+        """Number of samples that each model has learned since the start."""
         return [n_samples(model) - n_samples(self.start) for model in self.models]
 
     @property
     def shares(self) -> Arrays:
-        """Weights of an average: together 1."""
+        """Weights of averages; their sum is 1."""
         weights = np.array(self.learned if self.weights is None else self.weights, dtype=np.float64)
         total = weights.sum()
         return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
 
     @property
     def evidence(self) -> Arrays:
-        """Weights of what adds up: the largest is 1."""
+        """Weights of sums; the largest is 1."""
         weights = np.array([1.0] * len(self.models) if self.weights is None else self.weights)
         found: Arrays = weights / weights.max()
         return found
 
     def total(self, of: Callable[[Any], Any]) -> Any:
-        """The total of a count, or of several, along the stream: that of the start plus what each has added."""
+        """Return the total of one or several counts along the stream: the start's plus what each model has added."""
         first = of(self.start)
         sum_ = first + sum(e * (of(model) - first) for e, model in zip(self.evidence, self.models, strict=True))
         return round(sum_) if isinstance(first, int) else sum_.tolist()
 
     def mean(self, of: Callable[[Any], Any]) -> Any:
-        """The average of a number or an array."""
+        """Return the average of a number or an array."""
         return average(self.shares, [of(model) for model in self.models])
 
     def of(self, part: Callable[[Any], Any]) -> Shards:
-        """The shards of one part of each model."""
+        """Return the shards of one part of each model."""
         weights = None if self.weights is None else list(self.weights)
         return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
 
     def new(self) -> Any:
-        """A new model with their parameters and labels, and with the requested budget."""
+        """Return a new model with the models' parameters and labels, and with the requested budget."""
         first = self.models[0]
         own = "budget" in first._get_params()
         model = first.clone({"budget": self.budget} if own and self.budget is not None else None)
@@ -82,20 +82,20 @@ class Shards:
 
 
 def average(shares: Iterable[float], values: Sequence[Any]) -> Any:
-    """The weighted average, clipped to the range of the values: rounding must not take it beyond their bounds."""
+    """Return the weighted average, clipped to the range of the values, which rounding must not exceed."""
     total = sum(share * value for share, value in zip(shares, values, strict=True))
     return np.clip(total, np.min(values, axis=0), np.max(values, axis=0))
 
 
 def n_samples(model: Any) -> int:
-    """How many samples a model has learned."""
+    """Return the number of samples that a model has learned."""
     if isinstance(model, KernelClassifier):
         return int(model._calibration.seen)
     return int(model._f.seen if hasattr(model._f, "seen") else model._t)
 
 
 def _check_start(shards: Shards) -> None:
-    """Shards have learned more samples than their start, or nothing since."""
+    """Raise unless each shard has learned more samples than its start, or nothing since."""
     before = n_samples(shards.start)
     for i, model in enumerate(shards.models):
         n = n_samples(model)
@@ -106,14 +106,14 @@ def _check_start(shards: Shards) -> None:
 
 
 def _points(model: Any) -> list[dict[Hashable, float]]:
-    """The points without their coefficients, which a sample of weight 0 changes through the bandwidth."""
+    """Return the points without coefficients, which a sample of weight 0 changes through the bandwidth."""
     if isinstance(model, OKLDetector):
         return [model._f.points.point(i) for i in range(len(model._f))]
     return [z for z, _ in model.support_vectors]
 
 
 def not_from_start(i: int, why: str) -> ValueError:
-    """The error for a start that a model cannot have been a copy of."""
+    """Return the error for a model that cannot have been a copy of the start."""
     return ValueError(
         f"models[{i}] was no copy of start before it learned: {why}; give the model that all of them were copies of, "
         f"or start=None if they were new"
@@ -124,8 +124,8 @@ def not_from_start(i: int, why: str) -> ValueError:
 
 
 def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
-    """Models that can be merged, or an error that names what cannot."""
-    found = [copy.deepcopy(model) for model in models]  # each between two samples, if other threads learn it meanwhile
+    """Return models that can be merged, or raise an error that names what cannot."""
+    found = [copy.deepcopy(model) for model in models]  # each between two samples, as other threads may train it
     if not found:
         raise ValueError("there are no models to merge")
     if budget is not None:
@@ -175,7 +175,7 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
 
 
 def _made_with(thing: Any) -> dict[str, Any]:
-    """What must be the same; parts are compared when they are merged."""
+    """Return the parameters that must be equal; parts are compared when they are merged."""
     if isinstance(thing, compose.Pipeline):
         return {"steps": list(thing.steps)}
     if isinstance(thing, compose.TransformerUnion):
@@ -202,8 +202,8 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def aligned(shards: Shards) -> Shards:
-    """The same with all labels at the same positions in all of them."""
-    kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
+    """Return the shards with all labels at the same positions in all models."""
+    kind = type(shards.models[0])  # isinstance would accept a River pipeline for the class of its last step
     if issubclass(kind, SupervisedModel | KernelOneClassSVM | OKLDetector):
         _check_start(shards)
     if not issubclass(kind, LabelModel):
@@ -216,7 +216,7 @@ def aligned(shards: Shards) -> Shards:
 
 
 def joined(labels: Sequence[Labels]) -> list[Any]:
-    """All labels, each at the lowest position that it has anywhere, and then by name."""
+    """Return all labels by the lowest position in any model, and then by name."""
     lowest: dict[Any, int] = {}
     for each in labels:
         for y, position in each.positions.items():
@@ -226,7 +226,7 @@ def joined(labels: Sequence[Labels]) -> list[Any]:
 
 
 def with_labels(model: Any, names: list[Any]) -> Any:
-    """The model, or a copy of it, that has these labels in this order."""
+    """Return the model, or a copy of it, with these labels in this order."""
     own = model._labels
     if own.names == names and own.positions == Labels(names).positions:
         return model
@@ -247,7 +247,7 @@ def with_labels(model: Any, names: list[Any]) -> Any:
 
 
 def _permute(model: Any, order: list[int]) -> None:
-    """Class c becomes what class order[c] was."""
+    """Permute the classes: class c becomes what class order[c] was."""
     if isinstance(model, TVMClassifier):
         model._reorder(order)
     elif isinstance(model._f, Mixture):

@@ -18,18 +18,18 @@ Arrays = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is filled
-BLOCK = 2**15  # numbers of a Gram matrix that are computed together
+BLOCK = 2**15  # numbers of a Gram matrix to compute together
 
 
 class Means(Protocol):
-    """The means that determine a γ taken from the stream."""
+    """The means that determine a data-driven γ."""
 
     mean_distance: float
     mean_square: float
 
 
 class Space:
-    """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
+    """Kernels over points, the rows of a sparse or dense matrix whose columns are their features."""
 
     def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
         self.kernel, self.diagonal = CompiledKernel(terms), diagonal
@@ -39,7 +39,7 @@ class Space:
 
     @classmethod
     def with_points(cls, points: list[dict[Hashable, float]], terms: Any) -> Space:
-        """The space of points in the form in which models store them."""
+        """Return the space of points in the form in which models store them."""
         names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
         where = np.array([(i, names[name]) for i, z in enumerate(points) for name in z], dtype=np.int64).reshape(-1, 2)
         values = np.array([value for z in points for value in z.values()], dtype=np.float64)
@@ -49,7 +49,7 @@ class Space:
         return int(self.X.shape[0])
 
     def gram(self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions) -> Arrays:
-        """κ of these points with those, jitter included, under these feature weights (None: 1 for all)."""
+        """Return κ between points at rows and columns, with jitter, under these feature weights (None: 1 for all)."""
         found: Arrays = np.empty((len(rows), len(columns)))
         for at, block in self.blocks(kernel, weights, rows, columns):
             found[at] = block
@@ -58,14 +58,14 @@ class Space:
     def sums(
         self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions, coefficients: Arrays
     ) -> Arrays:
-        """``gram`` times coefficients of those points, without storing the matrix."""
+        """Return ``gram`` times coefficients of the points at columns, without storing the matrix."""
         found: Arrays = np.empty((len(rows), coefficients.shape[1]))
         for at, block in self.blocks(kernel, weights, rows, columns):
             found[at] = block @ coefficients
         return found
 
     def same(self, rows: Positions, columns: Positions) -> tuple[Positions, Positions]:
-        """Which pairs of these points and those are equal."""
+        """Return the pairs of equal points at rows and columns."""
         self.at[columns] = np.arange(len(columns))
         at = self.at[rows]
         self.at[columns] = -1
@@ -75,7 +75,7 @@ class Space:
     def blocks(
         self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions
     ) -> Iterator[tuple[slice, Arrays]]:
-        """The matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
+        """Yield the matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
         self.kernel.tune(kernel.mean_distance, kernel.mean_square)
         w = np.ones(self.X.shape[1]) if weights is None else weights
         B = self.X[columns]
@@ -94,10 +94,10 @@ class Space:
 
 
 def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
-    """The points of several models as a matrix with these columns, the rows of each model, and duplicates.
+    """Return the points of several models as a matrix with these columns, the rows of each model, and duplicates.
 
-    Equal points are one row; a point that one model has twice has two, the n-th copy in one being the n-th in another.
-    Duplicates: for every row, the first one with the same content.
+    Equal points share one row.  A point that a model has twice has two rows: the n-th copies of all models share one.
+    Duplicates: for every row, the first row with the same content.
     """
     offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
     rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]

@@ -23,12 +23,12 @@ class Moments:
 
 
 def pooled(start: Moments, ends: list[tuple[float, Moments]]) -> Moments:
-    """Moments of several streams, averaged by how many values each has had since the start, times its weight.
+    """Return moments of several streams, weighted by how many values each has had since the start, times its weight.
 
-    The start counts as part of every stream.  Counts add up.
+    The start counts as part of every stream.  Counts are added.
     """
     new = [
-        (weight * (end.count - start.count if end.count >= start.count else end.count), end)  # less: it has restarted
+        (weight * (end.count - start.count if end.count >= start.count else end.count), end)  # less: end has restarted
         for weight, end in ends
     ]
     total = sum(mass for mass, _ in new)
@@ -39,15 +39,15 @@ def pooled(start: Moments, ends: list[tuple[float, Moments]]) -> Moments:
     return Moments(start.count + total, mean, variance)
 
 
-COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: never less than before
+COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: they never decrease
 
 
 def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, Any]:
-    """The state of a kernel whose bandwidth is estimated from all streams together."""
+    """Return the state of a kernel whose bandwidth is estimated from all streams together."""
     states: list[dict[str, Any]] = [kernel_of(model).state() for model in shards.models]
     first: dict[str, Any] = kernel_of(shards.start).state()
     for i, state in enumerate(states):
-        # it adapts again, or sums have shrunk
+        # if a shard adapts again or its sums have decreased, it is no copy of the start
         if state["adapting"] > first["adapting"] or any(state[name] < first[name] for name in COUNTED):
             raise not_from_start(i, "their bandwidths were estimated from different streams")
     moved = [i for i, state in enumerate(states) if state != first]
@@ -80,7 +80,7 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, 
 
 
 def followed(shards: Shards, calibration_of: Callable[[Any], Any]) -> dict[str, Any]:
-    """The state of a calibration that has followed all streams."""
+    """Return the state of a calibration that has followed all streams."""
     names = ("slope", "curvature", "mean_square")
     fit = {name: float(shards.mean(lambda model: calibration_of(model).state()[name])) for name in names}  # noqa: B023
     return fit | {"seen": shards.total(lambda model: calibration_of(model).seen)}

@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """``into`` checks a value of a file and converts it to the attribute's, ``out`` is the inverse: or ValueError."""
+    """``into`` checks a file's value and converts it to the attribute's; ``out`` inverts it.  Both raise ValueError."""
 
     into: Callable[[Any], Any]
     out: Callable[[Any], Any] = lambda value: value
 
 
-Merge = Callable[["Shards"], Any]  # merges a part of all of them
+Merge = Callable[["Shards"], Any]  # merges one part of all shards
 
 
 class Row(NamedTuple):
-    """What a checkpoint contains of an object of River, and how several merge."""
+    """The contents of a River object's checkpoint, and the rule to merge several."""
 
     parameters: dict[str, Kind]
     state: dict[str, Kind]
-    derived: tuple[str, ...] = ()  # attributes that the object makes from the others
-    check: Callable[[Any], None] = lambda thing: None  # whether its parts are consistent
-    absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
-    clones: bool = False  # the constructor clones its ``model``
-    arguments: Callable[[dict[str, Any]], Iterable[Any]] | None = None  # if they are positional
-    read: dict[str, Callable[[Any], Any]] = {}  # how to, where the attribute is not the value
-    merge: Callable[[Shards, Merge], Any] | None = None  # None: they do not
+    derived: tuple[str, ...] = ()  # attributes that the object derives from the others
+    check: Callable[[Any], None] = lambda thing: None  # raises if its parts are inconsistent
+    absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # names in ``state`` that this object lacks
+    clones: bool = False  # whether the constructor clones its ``model``
+    arguments: Callable[[dict[str, Any]], Iterable[Any]] | None = None  # positional arguments from the parameters
+    read: dict[str, Callable[[Any], Any]] = {}  # getters of values that are not the attributes of their names
+    merge: Callable[[Shards, Merge], Any] | None = None  # None: such objects do not merge
 
 
 def such(test: Callable[[Any], bool], what: str) -> Kind:
-    """Values that pass a test."""
+    """Return the kind of values that pass a test."""
 
     def into(value: Any) -> Any:
         require(test(value), f"{shown(value)} as {what}")
@@ -96,7 +96,7 @@ def list_of(kind: Kind) -> Kind:
 
 
 def object_of(make: Callable[..., Any], *arguments: Any, **attributes: Kind) -> Kind:
-    """A small object with just these attributes; what its constructor needs does not matter."""
+    """Return the kind of a small object with just these attributes; arguments of its constructor do not matter."""
 
     def into(values: Any) -> Any:
         require(type(values) is dict and values.keys() == attributes.keys(), f"{values!r:.100} as a {make.__name__}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _role(thing: Any) -> str:
-    """The role of a step or a wrapped model; that of a pipeline is its last step's."""
+    """Return the role of a step or a wrapped model; that of a pipeline is its last step's."""
     if isinstance(thing, compose.Pipeline):
         return _role(list(thing.steps.values())[-1]) if thing.steps else ""
     roles: dict[str, Any] = {
@@ -44,7 +44,7 @@ STEP = such(lambda value: _role(value) != "", "a step")
 
 
 def _parts(shards: Shards, merge: Merge, attribute: str) -> list[tuple[str, Any]]:
-    """Each part, merged, with its name."""
+    """Return each part, merged, with its name."""
 
     def part(name: str) -> Any:
         return merge(shards.of(lambda model: getattr(model, attribute)[name]))
@@ -85,7 +85,7 @@ def _adwin_bytes(detector: Any, state: dict[str, Any]) -> bytes:
 
 
 def _adwin_window(detector: Any) -> dict[str, Any]:
-    """The window as numbers."""
+    """Return the window as numbers."""
     data, most = detector._helper.__getstate__(), detector.max_buckets
     try:
         _, _, _, _, _, *numbers, n_rows = ADWIN_HEAD.unpack_from(data)
@@ -125,7 +125,7 @@ def _check_matrix(matrix: Any) -> None:
 
 
 MATRIX = {"cm": of_type(metrics.ConfusionMatrix)}
-OF_MATRIX = (  # metrics that are a confusion matrix and nothing else
+OF_MATRIX = (  # metrics whose only state is a confusion matrix
     *(metrics.Accuracy, metrics.BalancedAccuracy, metrics.CohenKappa, metrics.GeometricMean, metrics.Rand),
     *(metrics.MacroPrecision, metrics.MacroRecall, metrics.MacroF1, metrics.MacroJaccard),
     *(metrics.MicroPrecision, metrics.MicroRecall, metrics.MicroF1, metrics.MicroJaccard),
@@ -136,7 +136,7 @@ OF_MEAN = (
     *(metrics.MAE, metrics.MSE, metrics.RMSE, metrics.RMSLE, metrics.MAPE, metrics.SMAPE),
     *(metrics.LogLoss, metrics.CrossEntropy),
 )
-OF_THE_MATRIX = ("_requires_labels", "beta", "precision", "recall")  # attributes made from it and the parameters
+OF_THE_MATRIX = ("_requires_labels", "beta", "precision", "recall")  # derived from the matrix and the parameters
 
 # The rows ---------------------------------------------------------------------------------------------------------
 

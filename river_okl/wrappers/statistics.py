@@ -1,4 +1,4 @@
-"""River's statistics: as values, and how those of several streams become that of one."""
+"""River's statistics: as values, and how those of several streams merge."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ABS_MAX = object_of(stats.AbsMax, abs_max=number(0.0))
 BAYESIAN_MEAN = object_of(stats.BayesianMean, 0.0, 1.0, prior=number(), prior_weight=number(0.0), _mean=MEAN)
 
 
-# River's quantiles, and its ADWIN (models.py), are compiled and have bytes for pickles.  They are written as numbers,
-# and checked: others may make them panic.  Those of a quantile are q, the markers of the P² algorithm (five increments,
-# desired positions, positions and heights), how many heights are known, and whether they are sorted.
+# River's quantiles, and its ADWIN (models.py), are compiled and pickle to bytes.  They are written as numbers and
+# checked, as invalid ones may make them panic.  The numbers of a quantile are q, the markers of the P² algorithm (five
+# increments, desired positions, positions and heights), how many heights are known, and whether they are sorted.
 QUANTILE_BYTES = struct.Struct("<21dB?")
 
 
@@ -66,8 +66,8 @@ Moments = tuple[float, float, float]  # count, mean and variance
 
 
 def joined(shards: Shards, of: Callable[[Any], Moments]) -> Moments:
-    """Those of one stream, with the means and squares of all.  River forgets nothing."""
-    centre = of(shards.models[0])[1]  # squares are taken from here
+    """Return the moments of one stream with the totals of all shards.  River's moments do not forget."""
+    centre = of(shards.models[0])[1]  # squares are relative to this mean, for precision
 
     def sums(model: Any) -> Any:
         count, mean, variance = of(model)
@@ -107,7 +107,7 @@ def _mode(found: stats.Mode, shards: Shards) -> None:
         found.counts[value] = shards.total(lambda each: each.counts.get(value, 0))  # noqa: B023
 
 
-# Of each how it is saved, and how a copy of the first becomes that of all; None: it does not merge.
+# For each statistic its kind in checkpoints, and how a copy of the first becomes the merged one; None: no merging.
 STATISTICS: dict[type, tuple[Kind, Callable[[Any, Shards], None] | None]] = {
     stats.Mean: (MEAN, _mean),
     stats.Var: (VAR, _var),
@@ -123,7 +123,7 @@ KINDS = {cls.__name__: kind for cls, (kind, _) in STATISTICS.items()}
 
 
 def merged(shards: Shards, owner: str) -> Any:
-    """One of River's statistics, of all values that any of them has seen."""
+    """Return a River statistic of all values seen by any shard."""
     found = copy.deepcopy(shards.models[0])
     _, merge = STATISTICS.get(type(found), (None, None))
     if merge:
@@ -134,7 +134,7 @@ def merged(shards: Shards, owner: str) -> Any:
 
 
 def _statistic(value: Any) -> Any:
-    """A statistic from its name and its state."""
+    """Return a statistic from its name and its state."""
     require(type(value) is tuple and len(value) == 2 and value[0] in KINDS, f"{value!r:.100} as a statistic")
     return KINDS[value[0]].into(value[1])
 

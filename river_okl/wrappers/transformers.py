@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _unchanged(shards: Shards, merge: Any) -> Any:
-    """Transformers that learn nothing."""
+    """Return a copy of a transformer that learns nothing."""
     return copy.deepcopy(shards.models[0])
 
 
@@ -54,7 +54,7 @@ def _numeric(shards: Shards, merge: Any) -> Any:
 
 
 def _extremes(shards: Shards, merge: Any) -> Any:
-    """A MinMaxScaler or MaxAbsScaler."""
+    """Merge MinMaxScaler or MaxAbsScaler."""
     found = _without_window(shards)
     for attribute, values in vars(found).items():
         if isinstance(values, dict):
@@ -65,7 +65,7 @@ def _extremes(shards: Shards, merge: Any) -> Any:
 
 
 def _encoder(shards: Shards, merge: Any) -> Any:
-    """An encoder that knows every value any of them has seen."""
+    """Merge encoders: the result has every value that any of them has seen."""
     found = copy.deepcopy(shards.models[0])
     if found.categories is None:
         for encoder in shards.models[1:]:
@@ -85,7 +85,7 @@ def _hasher(shards: Shards, merge: Any) -> Any:
 
 
 def _imputers(values: Any) -> Any:
-    """For every feature its statistic, or the constant to impute."""
+    """Return the statistic, or the constant to impute, of every feature."""
     require(type(values) is tuple, f"{values!r:.100} as imputers")
     found = []
     for item in values:
@@ -110,7 +110,7 @@ IMPUTERS = Kind(
 
 
 def _own_statistics(imputer: Any) -> dict[Any, Any]:
-    """For every feature the statistic to impute; None: it is the imputer's parameter itself, which a union copies."""
+    """Return the statistic to impute of every feature; None: it is the imputer's parameter, which a union copies."""
     own = {name: None if imputer.stats[name] is each else imputer.stats[name] for name, each in imputer.imputers}
     return {name: None if type(each) is Constant else each for name, each in own.items()}
 
@@ -127,13 +127,13 @@ def _imputer(shards: Shards, merge: Any) -> Any:
     found = copy.deepcopy(shards.models[0])
     for name in found.stats:
         inner = shards.of(lambda model: model.stats[name])  # noqa: B023
-        if inner.start is inner.models[0]:  # River clones an imputer with what it has learned
+        if inner.start is inner.models[0]:  # River's clone of an imputer shares its learned statistic
             inner.start = inner.start.clone()
         vars(found.stats[name]).update(vars(merged(inner, "StatImputer")))
     return found
 
 
-GROUPS = Kind(  # the key None, of an aggregate by nothing, is no name
+GROUPS = Kind(  # the key of an aggregate by nothing is None, which is no name
     dict_of(STATISTIC).into,
     lambda groups: dict_of(STATISTIC).out({() if key is None else key: each for key, each in groups.items()}),
 )
@@ -147,7 +147,7 @@ def _restore_key(aggregate: Any) -> None:
 
 
 def _groups(shards: Shards, merge: Any) -> Any:
-    """An Agg or TargetAgg."""
+    """Merge Agg or TargetAgg."""
     found = copy.deepcopy(shards.models[0])
     found._groups.clear()
     for key in dict.fromkeys(key for model in shards.models for key in model._groups):
@@ -160,14 +160,14 @@ def _groups(shards: Shards, merge: Any) -> Any:
 
 
 def _lags(shards: Shards, merge: Any) -> Lags:
-    """Each group's histories from the model that has learned most of its targets, and all samples without one."""
+    """Merge each group's histories from the model that learned most of its targets, and samples without a target."""
     found: Lags = copy.deepcopy(shards.models[0])
     begun = shards.start._groups
 
     def learned(model: Lags, key: Any) -> int:
         return int(model._groups[key][0] if key in model._groups else 0)
 
-    def weight(pair: tuple[float, Lags]) -> Any:  # equal ones are equal for any order
+    def weight(pair: tuple[float, Lags]) -> Any:  # ties do not depend on the order of the models
         return pair[0] * (learned(pair[1], key) - (begun[key][0] if key in begun else 0)), repr(
             pair[1]._groups.get(key)
         )

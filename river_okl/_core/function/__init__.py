@@ -1,1 +1,1 @@
-"""A function f = Σ α_i κ(z_i, ·) of a bounded number of terms: what every algorithm of the papers manipulates."""
+"""A function f = Σ α_i κ(z_i, ·) with a bounded number of terms: what the algorithms of the papers update."""

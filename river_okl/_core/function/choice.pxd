@@ -1,4 +1,4 @@
-"""For the expansion, which checks the preconditions."""
+"""The choices of an expansion, which checks their preconditions."""
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.kernel.rows cimport Rows

@@ -1,7 +1,7 @@
-"""The choice of the support vector to evict: the smallest, one that the sample can replace, or one to fuse.
+"""Choose the support vector to evict: the smallest, one that the sample can replace, or one to fuse.
 
-All use the coefficients of output 0 (of all classes, except for fusion) and the scratch of ``rows``.  Ties, numbers
-that agree to 1e-9, go to the oldest, so that the choice is the same on any machine.
+Each function uses the coefficients of output 0 (of all classes, except for fusion) and the scratch of ``rows``.  Values
+within 1e-9 of each other are tied, and the oldest point wins a tie, so every machine makes the same choice.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -11,7 +11,7 @@ from river_okl._core.simd cimport loops
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
-    """The position of the smallest of n values.  Ties, 1e-9 relative to the value or a scale, go to the oldest."""
+    """Return the position of the smallest of n values; the oldest wins a tie (1e-9 of the value or of ``scale``)."""
     cdef Py_ssize_t i, best = -1
     cdef double least = values[0]
     for i in range(1, n):
@@ -24,7 +24,7 @@ cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t 
 
 
 cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept:
-    """``Expansion.smallest``"""
+    """Implement ``Expansion.smallest``."""
     cdef Py_ssize_t i
     cdef double *sizes = rows.other
     for i in range(rows.points.n):
@@ -33,7 +33,7 @@ cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept:
 
 
 cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept:
-    """``Expansion.replaceable``"""
+    """Implement ``Expansion.replaceable``."""
     cdef Py_ssize_t i
     cdef double residual
     cdef double *lost = rows.other
@@ -46,7 +46,7 @@ cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noe
 
 
 cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
-    """``Expansion.partner``"""
+    """Implement ``Expansion.partner``."""
     cdef Py_ssize_t i, m, n = rows.points.n
     cdef double h = 0.0, alpha_z = 0.0, least = INFINITY, scale = alpha.scale
     cdef const double *coef = alpha.coef[0]
@@ -62,7 +62,7 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
         alpha_i = scale * coef[i]
         least = min(least, losses[i] + SLACK * (alpha_i * alpha_i + alpha_p * alpha_p))
     least += 2e-9 * max(least, alpha_p * alpha_p)
-    for i in range(n):  # candidates for the minimum, to full precision
+    for i in range(n):  # evaluate candidates for the minimum to full precision
         alpha_i = scale * coef[i]
         if i != p and losses[i] - SLACK * (alpha_i * alpha_i + alpha_p * alpha_p) <= least:
             losses[i] = merged(alpha_i, alpha_p, kappa[i], &h, &alpha_z)

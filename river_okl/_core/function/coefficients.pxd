@@ -8,7 +8,7 @@ cdef class Coefficients(Owner):
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_classes  # 0: one function per output; otherwise one per output and class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
-    cdef Py_ssize_t capacity            # number of points with room
+    cdef Py_ssize_t capacity            # points allocated
     cdef double scale
     cdef double **coef                  # [n_columns][capacity]
 
@@ -42,11 +42,11 @@ cdef class Coefficients(Owner):
     cdef int restore(self, dict state, Py_ssize_t n) except -1
 
     cdef inline Py_ssize_t column(self, int k, Py_ssize_t output) noexcept:
-        """The column of the k-th class of the direction."""
+        """Return the column of the k-th class of the direction."""
         return self.along[k] * self.n_outputs + output
 
     cdef inline double signed_unit(self, int k) noexcept:
-        """The component of the direction for its k-th class."""
+        """Return the component of the direction for its k-th class."""
         return self.unit if k == 0 else -self.unit
 
     cdef inline void move(self, Py_ssize_t i, double c, Py_ssize_t output) noexcept:

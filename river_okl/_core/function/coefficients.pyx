@@ -2,13 +2,13 @@
 
     α[i] = scale · coef[column][i]      column = class · n_outputs + output
 
-Positions are those of the points: the last one takes the position of one removed.  Beyond n everything is 0.
+Coefficient i belongs to point i: the last point takes the position of a removed one.  Coefficients beyond n are 0.
 
-More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and f along the
-direction u = (e_y - e_r)/√2, for a sample of class y and its strongest rival r, is (F_y - F_r)/√2; f ← f + c κ(x, ·)
-adds c/√2 to F_y and -c/√2 to F_r.  As ‖u‖ = 1, everything that an algorithm for labels ±1 computes (margins, κ(x, x),
-‖f‖²) keeps its meaning, with y = +1; with two classes F = ±f/√2 the model is the same.  The direction is ``unit`` · (+1
-for ``along[0]``, -1 for ``along[1]``); before ``split`` it is 1 for the only function.
+More than two classes.  After ``split`` an output has one function per class, F_c, instead of one function f.  A sample
+of class y with strongest rival r has the direction u = (e_y - e_r)/√2.  Along u, f is (F_y - F_r)/√2, and
+f ← f + c κ(x, ·) adds c/√2 to F_y and -c/√2 to F_r.  As ‖u‖ = 1, everything that an algorithm for labels ±1 computes
+(margins, κ(x, x), ‖f‖²) keeps its meaning, with y = +1.  For two classes F = ±f/√2 is the same model.  The direction is
+``unit`` · (+1 for ``along[0]``, -1 for ``along[1]``); before ``split`` it is 1 for the only function.
 """
 
 cimport cython
@@ -23,7 +23,7 @@ from river_okl._core.states import checked_array, checked_float
 
 cdef double SQRT_HALF = 0.5**0.5
 cdef double LARGEST_SCALE = 1e100
-cdef double LARGEST_RATIO = 1e130   # of a step and the scale: the squares of coefficients without the scale are finite
+cdef double LARGEST_RATIO = 1e130   # of a step to the scale: squares of unscaled coefficients stay finite
 
 
 @cython.final
@@ -39,7 +39,7 @@ cdef class Coefficients(Owner):
         self.reserve_columns(n_outputs)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Reserve room for this many points, before the points do."""
+        """Reserve room for ``capacity`` points; called before the points reserve theirs."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o] = self.doubles(self.coef[o], self.capacity, capacity)
@@ -58,7 +58,7 @@ cdef class Coefficients(Owner):
     # Classes ----------------------------------------------------------------------------------------------------------
 
     cdef void split(self, Py_ssize_t n) noexcept:
-        """Split f for labels ±1 into F = -f/√2 and f/√2, one per class.  Requires the columns."""
+        """Split f for labels ±1 into F = -f/√2 and f/√2, one per class.  The columns must exist."""
         cdef Py_ssize_t o, i
         for o in range(self.n_outputs):
             for i in range(n):
@@ -68,12 +68,12 @@ cdef class Coefficients(Owner):
         self.start_directions()
 
     cdef void start_directions(self) noexcept:
-        """With classes the direction is zero until that of a sample is known."""
+        """Set the direction to zero until that of a sample is known."""
         self.along[0] = self.along[1] = 0
         self.n_along, self.unit = 2, SQRT_HALF
 
     cdef list permute(self, list order, Py_ssize_t n):
-        """Permute the classes (c becomes what order[c] was); without classes, [1, 0] negates f.  Returns the origin of
+        """Permute the classes: c becomes what order[c] was.  Without classes, [1, 0] negates f.  Return the origin of
         each column."""
         cdef Py_ssize_t o, i
         if sorted(order) != list(range(max(2, self.n_classes))):
@@ -108,7 +108,7 @@ cdef class Coefficients(Owner):
     cdef void combine(
         self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
     ) noexcept nogil:
-        """out[c] = Σ weight · output of class c, given the kernel row of a sample."""
+        """Set out[c] = Σ weight · output of class c, given the kernel row of a sample."""
         cdef Py_ssize_t c, o
         for c in range(out.shape[0]):
             for o in range(weights.shape[0]):
@@ -118,20 +118,20 @@ cdef class Coefficients(Owner):
     # Changing them ----------------------------------------------------------------------------------------------------
 
     cdef void clear(self, Py_ssize_t i) noexcept:
-        """A point was added at position i."""
+        """Zero the coefficients of the point added at position i."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = 0.0
 
     cdef void point_removed(self, Py_ssize_t i, Py_ssize_t last) noexcept:
-        """The point at i was removed, and the last one took its position."""
+        """Remove the coefficients at i; those of the last point take the position."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n, double c) noexcept:
-        """Multiply the coefficients by the scale if it is out of range, or too small for a step of size c; returns
+        """Multiply the coefficients by the scale, if it is out of range or too small for a step of size c.  Return
         whether it was."""
         cdef Py_ssize_t i, o
         if 1.0 / LARGEST_SCALE < fabs(self.scale) < LARGEST_SCALE and fabs(c) <= LARGEST_RATIO * fabs(self.scale):
@@ -143,7 +143,7 @@ cdef class Coefficients(Owner):
         return True
 
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
-        """Clip |α_i| of output 0, over all classes, to ``largest``; returns whether any was larger."""
+        """Clip |α_i| of output 0, over all classes, to ``largest``.  Return whether any was larger."""
         cdef Py_ssize_t i, c
         cdef double size
         cdef double limit = largest / fabs(self.scale)
@@ -165,7 +165,7 @@ cdef class Coefficients(Owner):
     # Reading and writing ----------------------------------------------------------------------------------------------
 
     cdef double squared_size(self, Py_ssize_t i) noexcept:
-        """α_i² of output 0, over all classes, without the scale."""
+        """Return α_i² of output 0, over all classes, without the scale."""
         cdef Py_ssize_t c
         cdef double size = 0.0
         for c in range(max(1, self.n_classes)):
@@ -173,7 +173,7 @@ cdef class Coefficients(Owner):
         return size
 
     cdef object magnitudes(self, Py_ssize_t n):
-        """|α_i| of output 0, over all classes: √Σ α²."""
+        """Return |α_i| of output 0, over all classes: √Σ α²."""
         cdef Py_ssize_t i
         cdef double[::1] view
         out = np.empty(n)
@@ -183,13 +183,13 @@ cdef class Coefficients(Owner):
         return out
 
     cdef object read(self, Py_ssize_t column, Py_ssize_t n):
-        """A copy of α of a column."""
+        """Return a copy of α of a column."""
         out = array_of(self.coef[column], n)
         out *= self.scale
         return out
 
     cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1:
-        """α ← values, for a column."""
+        """Set α of a column."""
         cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
         cdef Py_ssize_t i
         if v.shape[0] != n:
@@ -199,7 +199,7 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef object read_all(self, Py_ssize_t n):
-        """A copy of all coefficients: an array of shape (points, columns)."""
+        """Return a copy of all coefficients: an array of shape (points, columns)."""
         cdef Py_ssize_t i, o
         cdef double[:, ::1] view
         out = np.empty((n, self.n_columns))
@@ -221,7 +221,7 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef dict state(self, Py_ssize_t n):
-        """The state by name; coefficients by column, without the scale."""
+        """Return the state by name, with unscaled coefficients by column."""
         cdef Py_ssize_t o
         return {
             "coef": np.array([array_of(self.coef[o], n) for o in range(self.n_columns)]),
@@ -230,7 +230,7 @@ cdef class Coefficients(Owner):
         }
 
     cdef int restore(self, dict state, Py_ssize_t n) except -1:
-        """Resume from a state of n points, after checking every number.  Requires its columns and capacity."""
+        """Resume from a state of n points, after checking every number.  Columns and capacity must match it."""
         cdef Py_ssize_t o
         coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
         scale = checked_float(state, "scale", -LARGEST_SCALE, LARGEST_SCALE)

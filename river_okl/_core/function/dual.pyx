@@ -1,4 +1,4 @@
-"""The dual of a support vector machine without bias, over a few weighted points, solved to its Kuhn-Tucker conditions.
+"""Solve the dual of a support vector machine without bias, over a few weighted points, to its Kuhn-Tucker conditions.
 
     min  ½‖f‖² + Σ_j [a_j (1 - f(x_j))_+ + b_j (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
@@ -12,9 +12,9 @@ A variable is at one of its three corners (low, kink, high), or free between two
 of the Kuhn-Tucker conditions is the largest slope of a feasible direction of one variable, in units of f.
 
 The solver starts from a point in the box.  Exact coordinate steps on the variable with the largest residual find the
-free variables; a Newton step on those, by a Cholesky factorisation of their part of K, is shortened if one of them
-reaches a corner.  Both only raise the objective.  Newton steps are needed for convergence: with near-duplicates K is so
-ill-conditioned that coordinate steps alone are far too slow.
+free variables.  A Newton step on the free variables follows, by a Cholesky factorisation of their part of K, shortened
+if a variable reaches a corner.  Both steps only raise the objective.  With near-duplicates K is so ill-conditioned that
+coordinate steps alone converge far too slowly.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -36,7 +36,7 @@ cdef enum:
 
 
 cdef inline double residual_of(double f, double beta, const double *box) noexcept nogil:
-    """The steepest feasible ascent of a variable; its box is (low, kink, high)."""
+    """Return the steepest feasible ascent of a variable; its box is (low, kink, high)."""
     cdef double up = 0.0, down = 0.0
     if beta < box[2]:
         up = (1.0 if beta < box[1] else -1.0) - f
@@ -46,7 +46,7 @@ cdef inline double residual_of(double f, double beta, const double *box) noexcep
 
 
 cdef inline double best(double rest, double k, const double *box) noexcept nogil:
-    """The maximum over one variable, if the others contribute ``rest`` to f(x_j)."""
+    """Return the maximum over one variable, if the others contribute ``rest`` to f(x_j)."""
     if k <= 0.0:
         return box[1]
     if 1.0 - rest <= k * box[1]:
@@ -57,7 +57,7 @@ cdef inline double best(double rest, double k, const double *box) noexcept nogil
 
 
 cdef inline double settled(double beta, const double *box) noexcept nogil:
-    """The variable clipped to its box, or to a corner within rounding."""
+    """Return the variable clipped to its box, or to a corner within rounding."""
     cdef int c
     for c in range(3):
         if fabs(beta - box[c]) <= AT_CORNER * fabs(box[c]):
@@ -66,7 +66,7 @@ cdef inline double settled(double beta, const double *box) noexcept nogil:
 
 
 cdef inline double corner(double beta, double step, const double *box) noexcept nogil:
-    """The corner that a free variable reaches in this direction."""
+    """Return the corner that a free variable reaches in this direction."""
     cdef int lower = 0 if beta < box[1] else 1
     return box[lower + 1] if step > 0.0 else box[lower]
 
@@ -85,12 +85,12 @@ cdef class _Room(Owner):
 
 
 cdef void evaluate(const double *K, Py_ssize_t n, const double *beta, double *f) noexcept nogil:
-    """f(x_j) = (Kβ)_j"""
+    """Set f(x_j) = (Kβ)_j."""
     linalg.symmetric_times(K, n, n, 1.0, beta, 0.0, f)
 
 
 cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept nogil:
-    """A bound on the rounding error of f(x_j)."""
+    """Return a bound on the rounding error of f(x_j)."""
     cdef Py_ssize_t j
     cdef double total = 0.0
     for j in range(n):
@@ -101,7 +101,7 @@ cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept
 cdef inline double largest(
     Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
 ) noexcept nogil:
-    """The largest residual, and its variable."""
+    """Return the largest residual, and set ``at`` to its variable."""
     cdef Py_ssize_t j
     cdef double residual, found = 0.0
     at[0] = 0
@@ -115,7 +115,7 @@ cdef inline double largest(
 cdef double climb(
     const double *K, Py_ssize_t n, const double *box, double tolerance, double *beta, double *f
 ) noexcept nogil:
-    """At most n coordinate steps; returns the residual before the last one."""
+    """Make at most n coordinate steps.  Return the residual before the last one."""
     cdef Py_ssize_t i, j, s
     cdef double residual = INFINITY, moved, k
     for s in range(n):  # no-cython-lint
@@ -183,7 +183,7 @@ cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta,
 
 
 cdef double run(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
-    """Solve from any β; returns the residual."""
+    """Solve from any β.  Return the residual."""
     cdef Py_ssize_t j, rounds
     cdef double residual = 0.0, tolerance
     for j in range(n):
@@ -218,7 +218,7 @@ cdef int check_columns(const double[:, ::1] beta, const double[:, ::1] caps) exc
 
 
 cdef int fill_box(const double[:, ::1] caps, Py_ssize_t column, double[:, ::1] box) except -1:
-    """(low, kink, high) of every point, for one label against all others, or for the second of two."""
+    """Set (low, kink, high) of every point, for one label against all others, or for the second of two."""
     cdef Py_ssize_t j, c, n_labels = caps.shape[1]
     cdef double own, others
     for j in range(caps.shape[0]):
@@ -268,7 +268,7 @@ def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:
 
 
 def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] beta):
-    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box; arguments as in ``solve_dual``."""
+    """Return the largest residual of the Kuhn-Tucker conditions (∞ outside the box); arguments as in ``solve_dual``."""
     cdef Py_ssize_t o, j, at, n = caps.shape[0], columns = beta.shape[1]
     cdef double worst = 0.0
     check_square(K, n)
@@ -287,8 +287,8 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
 
 
 def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
-    """The two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties (1e-9 relative) go to
-    the oldest."""
+    """Return the two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; the oldest win ties
+    (1e-9 relative)."""
     cdef Py_ssize_t i, j, a, b, older = -1, younger = -1, n = weights.shape[0]
     cdef double cost, least = INFINITY
     check_square(K, n)

@@ -1,18 +1,18 @@
-"""The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
+"""The function that every algorithm of river_okl updates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
 It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
 (coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  This file keeps
 them consistent and reads f; ``_check`` recomputes everything by brute force.
 
-Read f, with weights for its outputs, by ``evaluate`` of a sample, ``evaluate_many`` of rows of a frame, ``observe`` of
-a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
+Read f, with weights for its outputs, by ``evaluate`` (a sample), ``evaluate_many`` (rows of a frame), ``observe`` (a
+sample about to be learned) or ``value`` (the last sample, after f has changed).
 
 The last sample is the one last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``, ``value``,
-``row`` and ``self_similarity`` refer to it, and raise if there is none.  With classes it has the direction set by
-``observe``.  If it is given again, its kernel row is reused; if no coefficient has changed either, so is the value.
+``row`` and ``self_similarity`` refer to it, and raise if there is none.  With classes ``observe`` sets its direction.
+If it is given again, its kernel row is reused, and so is the value unless a coefficient has changed.
 
-A sample is a dict, or a row of a ``Frame``; a rejected one changes nothing, not even the last sample.  A position of a
-support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is unchanged.
+A sample is a dict or a row of a ``Frame``.  A rejected sample changes nothing, not even the last sample.  Positions of
+support vectors are 0 ≤ i < len(f), outputs 0 ≤ o < n_outputs.  Others raise IndexError and leave f unchanged.
 """
 
 cimport cython
@@ -51,7 +51,7 @@ cdef class Expansion(Function):
     per_class
         With more than two classes, the budget is per class, and all share the support vectors.
     spare
-        Allow one more within a step, which adds before it removes.  ``observe`` removes it after an interrupted step.
+        Allow one more within a step that adds before it removes.  ``observe`` removes it after an interrupted step.
     n_outputs
         Coefficients per support vector: the number of functions that share the support vectors.
     norm
@@ -98,15 +98,15 @@ cdef class Expansion(Function):
 
     @property
     def births(self):
-        """When each support vector was added, in number of additions."""
+        """When each support vector was added, as a count of additions."""
         return self.points.births
 
     def oldest(self):
-        """The position of the oldest support vector."""
+        """Return the position of the oldest support vector."""
         return self.points.oldest()
 
     def point(self, Py_ssize_t i):
-        """z_i as a feature dict."""
+        """Return z_i as a feature dict."""
         return self.points.point(i)
 
     @property
@@ -127,15 +127,15 @@ cdef class Expansion(Function):
         return self.rows.similarities()
 
     def row_of(self, Py_ssize_t i):
-        """κ(z_i, z_j) for every support vector j."""
+        """Return κ(z_i, z_j) for every support vector j."""
         return self.rows.row_of(i)
 
     def rows_of(self, positions):
-        """``row_of`` each of these positions: an array of shape (positions, support vectors)."""
+        """Return ``row_of`` each position: an array of shape (positions, support vectors)."""
         return self.rows.rows_of(positions)
 
     def rows_among(self, positions):
-        """K among these positions, and f_o at them: arrays of shape (positions, positions) and (outputs, positions)."""
+        """Return K at the positions, (positions, positions), and f_o at each, (outputs, positions)."""
         return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
 
     def gram(self):
@@ -152,12 +152,12 @@ cdef class Expansion(Function):
         return 0
 
     cdef double at(self, sample) except? -1.0:
-        """Output 0 of the first class at x, which becomes the last sample."""
+        """Return output 0 of the first class at x, which becomes the last sample."""
         self.look(sample)
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     def evaluate(self, sample, tuple weights=None):
-        """Σ weight · output at x (None: output 0); with classes a list, one for each.
+        """Return Σ weight · output at x (None: output 0); with classes a list, one for each.
 
         x becomes the last sample.
         """
@@ -171,22 +171,22 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     def sample(self):
-        """The last sample as a dict."""
+        """Return the last sample as a dict."""
         cdef Sample *x = self.rows.seen()
         cdef Py_ssize_t i
         return {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample to be learned, along its direction.
+        """Return f(x) of a sample to be learned, along its direction.
 
-        With classes, ``target`` is that of x, and f(x) the margin (F_y - F_r)/√2 over the rival, the first largest of
-        the others.  x becomes the last sample, with this direction, and counts for a data-driven bandwidth.
+        With classes, ``target`` is the class of x, and f(x) the margin (F_y - F_r)/√2 over the rival, the
+        highest-scoring other class (the first of a tie).  x becomes the last sample and updates a data-driven γ.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
             if not 0 <= target < self.alpha.n_classes:
                 raise IndexError(f"class {target} of {self.alpha.n_classes}")
-        self.ald_residual_valid = False  # as in a newly loaded model: solving has side effects
+        self.ald_residual_valid = False  # solve again, as a newly loaded model would: solving has side effects
         if self.spare:
             self.finish_interrupted()
         value = self.at(sample)
@@ -203,7 +203,7 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output of the current f at the last sample, along its direction."""
+        """Return Σ weight · output of the current f at the last sample, along its direction."""
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.rows.seen()
@@ -213,9 +213,9 @@ cdef class Expansion(Function):
         return self.alpha.scale * total
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
-        """Σ weight · output at every row of a frame, for every class: an array of shape (rows, classes or 1).
+        """Return Σ weight · output at every row of a frame: an array of shape (rows, classes or 1).
 
-        To the last bit what ``evaluate`` gives.  There is no last sample afterwards.
+        The values equal those of ``evaluate`` to the last bit.  There is no last sample afterwards.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
         cdef double[:, ::1] view
@@ -266,12 +266,12 @@ cdef class Expansion(Function):
         return 0
 
     cdef void changed(self) noexcept:
-        """Called when f has changed, and with it the value at the last sample."""
+        """Mark the value at the last sample and the norms as changed."""
         self.sums.forget()
         self.norms.changed()
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
+        """Add c κ(x, ·) to f, along the direction of the last sample x; the other outputs get coefficient 0.
 
         Requires a last sample, and room: fewer support vectors than the budget, plus one with ``spare``.
         """
@@ -286,7 +286,7 @@ cdef class Expansion(Function):
             raise
 
     cdef int append(self, double c, Py_ssize_t output) except -1:
-        """``add``, for which there is room."""
+        """Implement ``add`` if there is room."""
         cdef Py_ssize_t n = self.points.n
         self.fold(c)
         if self.gram_ is not None:
@@ -308,7 +308,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int scale(self, double c) except -1:
-        """f ← c f, every output, in O(1): a common factor, folded into the coefficients before it goes out of range."""
+        """Set f ← c f for every output, in O(1), by a common factor."""
         self.alpha.scale *= c
         self.norms.scaled(c)
         self.fold(0.0)
@@ -322,14 +322,14 @@ cdef class Expansion(Function):
             self.norms.stale = True
 
     cpdef int project_on_ball(self, double radius) except -1:
-        """Π_U(f) = min(1, U/‖f‖) f"""
+        """Project f on the ball of this radius: Π_U(f) = min(1, U/‖f‖) f."""
         cdef double norm = sqrt(self.norms.square())
         if norm > radius:
             self.scale(radius / norm)
         return 0
 
     cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
-        """α_i ← α_i + c; with classes, along the direction of the last sample."""
+        """Add c to α_i; with classes, along the direction of the last sample."""
         self.points.check_position(i)
         self.alpha.check_output(output)
         self.fold(c)
@@ -339,7 +339,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int set(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
-        """α_i ← c"""
+        """Set α_i to c."""
         self.points.check_position(i)
         self.alpha.check_output(output)
         self.alpha.reject_classes()
@@ -364,7 +364,7 @@ cdef class Expansion(Function):
             raise
 
     cdef int drop(self, Py_ssize_t i) except -1:
-        """``remove`` a position that is there."""
+        """Implement ``remove`` for a valid position."""
         cdef Py_ssize_t last = self.points.n - 1
         self.norms.dropping(i)
         self.points.drop(i)
@@ -380,7 +380,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int pass_on(self, Py_ssize_t r, Py_ssize_t i, double share) except -1:
-        """α_i ← α_i + share · α_r, every output of every class."""
+        """Add share · α_r to α_i, for every output of every class."""
         cdef Py_ssize_t o
         self.points.check_position(r)
         self.points.check_position(i)
@@ -391,7 +391,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
-        """Replace support vector r by the last sample, whose coefficient is c plus this share of that of r."""
+        """Replace support vector r by the last sample, with coefficient c + share · α_r."""
         cdef Py_ssize_t o
         self.rows.seen()
         self.points.check_position(r)
@@ -405,7 +405,7 @@ cdef class Expansion(Function):
         return 0
 
     def keep(self, positions, norms=None):
-        """Keep only these support vectors; the others are removed from the last position to the first.
+        """Keep the support vectors at ``positions``; remove the others from the last position to the first.
 
         ``norms``, if given, must be the resulting ‖f_o‖² of every column.
         """
@@ -434,15 +434,15 @@ cdef class Expansion(Function):
         return self.gram_
 
     cpdef double project(self) except? -1.0:
-        """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
+        """Return δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
 
-        Requires a last sample and K⁻¹; so do ``absorb`` and ``projection``, which reuse the solution.
+        ``project``, ``absorb`` and ``projection`` share one solution.  All require a last sample and K⁻¹.
         """
         self.solve()
         return self.ald_residual
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c P κ(x, ·), x the last sample: adds c d, d = K⁻¹k, to the coefficients, and no support vector."""
+        """Set f ← f + c P κ(x, ·), x the last sample: add c K⁻¹k to the coefficients, and no support vector."""
         cdef Py_ssize_t i
         self.alpha.check_output(output)
         self.solve()
@@ -464,12 +464,12 @@ cdef class Expansion(Function):
         return self.required().times_vector(vector, True)
 
     def gram_times(self, vector):
-        """K v"""
+        """Return K v."""
         return self.required().times_vector(vector, False)
 
     @property
     def inverse_diagonal(self):
-        """The diagonal of K⁻¹: the inverse of δ² of every support vector given the others."""
+        """The diagonal of K⁻¹: 1/δ² of every support vector given the others."""
         return self.required().inverse.diagonal()
 
     @property
@@ -485,12 +485,12 @@ cdef class Expansion(Function):
         return self.norms.peek()
 
     def refresh_norm2(self):
-        """``norm2`` for a step: recomputes and stores it if it is stale."""
+        """Return ``norm2`` for a step: recompute and store it if it is stale."""
         return self.norms.square()
 
     @property
     def coefficients(self):
-        """A copy of α of output 0.  Requires no classes; settable, with one value per support vector."""
+        """A copy of α of output 0; settable, with one value per support vector.  Raises with classes."""
         self.alpha.reject_classes()
         return self.alpha.read(0, self.points.n)
 
@@ -514,12 +514,12 @@ cdef class Expansion(Function):
 
     @property
     def magnitudes(self):
-        """|α_i| of output 0, over all classes: √Σ α².  ‖α_i κ(z_i, ·)‖ is this times √κ(z_i, z_i)."""
+        """|α_i| of output 0, over all classes: √Σ α².  The norm of term i is |α_i| √κ(z_i, z_i)."""
         return self.alpha.magnitudes(self.points.n)
 
     @property
     def values(self):
-        """f(z_i) of every support vector, for output 0; computed in O(B²) if they are not kept."""
+        """f(z_i) of every support vector, for output 0; computed in O(B²) unless they are stored."""
         if not self.norms.keeps_values:
             return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         return self.norms.read_values()
@@ -531,7 +531,7 @@ cdef class Expansion(Function):
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
 
     cpdef double similarity(self, Py_ssize_t i) except? -1.0:
-        """κ(z_i, x) of the last sample x."""
+        """Return κ(z_i, x) of the last sample x."""
         self.rows.seen()
         self.points.check_position(i)
         return self.rows.row[i]
@@ -539,24 +539,24 @@ cdef class Expansion(Function):
     # Choosing one (choice.pyx), of ties the oldest: requires a support vector -----------------------------------------
 
     cpdef Py_ssize_t smallest(self) except -1:  # no-cython-lint
-        """The position of the smallest α_i² κ(z_i, z_i)."""
+        """Return the position of the smallest α_i² κ(z_i, z_i)."""
         self.points.check_position(0)
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of these values of the first support vectors; ties are relative to ``scale``."""
+        """Return the position of the smallest value; ties are relative to the value or ``scale``."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
-        """The position of the smallest α_i² δ_i², δ_i the distance of κ_i from the span of the last sample's κ_x; δ_i²
-        below ``dependent`` · κ(z_i, z_i) counts as 0."""
+        """Return the position of the smallest α_i² δ_i², δ_i the distance of κ_i from the span of κ_x.  x is the last
+        sample; a δ_i² below ``dependent`` · κ(z_i, z_i) counts as 0."""
         self.rows.seen()
         self.points.check_position(0)
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m whose fusion with p has the smallest loss, and h and α_z of that fusion (merging.h).
+        """Return the support vector m whose fusion with p has the smallest loss, and its h and α_z (merging.h).
         Requires a single Gaussian kernel, and that α_p is the smallest coefficient."""
         self.points.check_position(p)
         self.alpha.reject_classes()
@@ -601,13 +601,13 @@ cdef class Expansion(Function):
         self.sums.forget()
 
     def permute(self, list order):
-        """Permute the labels: class c becomes what order[c] was; for two labels [1, 0] negates f."""
+        """Permute the labels: class c becomes what order[c] was; for two labels, [1, 0] negates f."""
         columns = self.alpha.permute(order, self.points.n)
         self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
         self.sums.forget()
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1:
-        """Multiply a budget per class by the number of classes."""
+        """Set the budget to that per class times the number of classes."""
         if self.each is not None and n_classes > 2:
             self.budget = min(self.each * n_classes, MAX_POINTS)
             self.points.max_points = self.points.limit = min(self.budget + self.spare, MAX_POINTS)
@@ -621,14 +621,14 @@ cdef class Expansion(Function):
         return 0
 
     cdef int grow(self) except -1:
-        """Reserve room for more support vectors, everywhere."""
+        """Reserve room for more support vectors in every part."""
         cdef Py_ssize_t capacity = self.points.next_capacity()
         self.reserve(capacity)
         self.rows.reserve(capacity)
         return self.points.grow(capacity)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Reserve room for this many support vectors, except in points and rows."""
+        """Reserve room for ``capacity`` support vectors, except in points and rows."""
         self.alpha.reserve(capacity)
         self.norms.reserve(capacity)
         if self.gram_ is not None:
@@ -638,7 +638,7 @@ cdef class Expansion(Function):
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):
-        """The state by name, except the options, for ``restore``."""
+        """Return the state by name, except the options, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "points": self.points.state(),
@@ -648,12 +648,12 @@ cdef class Expansion(Function):
         }
 
     def restore(self, dict state):
-        """Resume from an untrusted state, after checking every number; if this raises, the expansion is of no use."""
+        """Resume from an untrusted state, after checking every number.  If this raises, discard the expansion."""
         self.fill(state)
         self.norms.check_sizes()
 
     def __setstate__(self, state):
-        self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
+        self.fill(state)  # without the bounds of a checkpoint: a pickle's coefficients may be larger
 
     cdef int fill(self, dict state) except -1:
         cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
@@ -675,7 +675,7 @@ cdef class Expansion(Function):
         return 0
 
     def room_for(self, dict state):
-        """The bytes that ``restore`` allocates for the sizes claimed by a state, which may hold less."""
+        """Return the bytes that ``restore`` allocates for the sizes claimed by a state, which may contain less."""
         capacity = checked_whole(state["points"], "capacity", 0, MAX_POINTS)
         n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
         dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
@@ -689,12 +689,12 @@ cdef class Expansion(Function):
         return Expansion, options, self.state()
 
     def _check(self):
-        """Check the invariants at the heads of the core's files, by brute force."""
+        """Check by brute force the invariants that the core's files state."""
         gram, slack = self.rows.check()
         self.norms.check(gram, slack)
         if self.gram_ is not None:
             self.gram_.check(gram, slack)
             if self.rows.has_sample and self.rows.fresh and self.points.n:
-                # in the direction of an eigenvalue λ a jitter ε leaves ε / (λ + ε) of k, itself at most √(λ k_tt)
+                # along an eigenvector of λ, a jitter ε leaves ε / (λ + ε) of k, whose part there is at most √(λ k_tt)
                 residual = np.abs(self.row - gram @ self.projection).max()
                 assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"

@@ -1,8 +1,8 @@
 """Random Fourier features of samples, and linear functions of them.
 
-The frequencies of a feature are a function of a key and its name, and not part of a model.  They are cached for the
-last ``KEPT`` to twice as many names, so that names which never recur do not fill the memory: when ``young`` is full it
-becomes ``old``, from which names still in use move back.
+The frequencies of a feature are a function of a key and the feature's name, and not part of a model.  They are cached
+for the last ``KEPT`` to twice as many names, so that names which never recur do not fill the memory: when ``young`` is
+full it becomes ``old``, from which names still in use move back.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     KEPT = 1000
-cdef double LARGEST_FREQUENCY = 9.0  # bound on a normal number from 53 bits, by Box and Muller
+cdef double LARGEST_FREQUENCY = 9.0  # bound on a normal random number from 53 bits by the Box-Muller transform
 
 
 cdef struct Item:
@@ -56,7 +56,7 @@ cdef class Column(Owner):
 
 
 cdef class RandomFeatures(Owner):
-    """z(x) = √(1/D) (cos Ux, sin Ux) of the last sample, U ~ N(0, 2γ): scratch.
+    """Scratch: z(x) = √(1/D) (cos Ux, sin Ux) of the last sample, U ~ N(0, 2γ).
 
     The columns of U are sorted before they are summed, so that the order of a sample's features makes no difference.
     """
@@ -91,7 +91,7 @@ cdef class RandomFeatures(Owner):
         self.size = 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:
-        """Reserve room for a sample of this many features; names are dropped."""
+        """Reserve room for a sample of ``size`` features, and forget the names."""
         cdef Py_ssize_t allocated
         self.forget_names()
         if size > self.allocated:
@@ -105,7 +105,7 @@ cdef class RandomFeatures(Owner):
         return 0
 
     cdef Column column_of(self, object name):
-        """The column of a name that is not in ``young``."""
+        """Return the column of a name that is not in ``young``."""
         column = self.old.pop(name, None)
         if column is None:
             column = Column(frequencies(self.key, name, self.D))
@@ -115,7 +115,7 @@ cdef class RandomFeatures(Owner):
         return column
 
     cdef int look_up(self, Sample *x) except -1:
-        """Look up the columns of the features of x, which differ from those of the previous sample."""
+        """Look up the columns of the features of x, if they differ from those of the previous sample."""
         cdef Py_ssize_t i
         cdef PyObject *known
         cdef list columns = []
@@ -159,7 +159,7 @@ cdef class RandomFeatures(Owner):
         return 0
 
     cdef void compute(self) noexcept:
-        """z from ``numbers``, ``items`` and γ."""
+        """Compute z from ``numbers``, ``items`` and γ."""
         cdef Py_ssize_t i, m = 0
         cdef double sum = 0.0, scale = sqrt(2.0 * self.gamma)
         for i in range(self.size):
@@ -221,11 +221,11 @@ cdef class FourierExpansion(Function):
         return self.features.see(&self.rows.samples[self.rows.last], self.rows.kernel.factors[0].gamma)
 
     cdef double at(self, Py_ssize_t c) noexcept:
-        """f, or that of class c, at the last sample."""
+        """Return f, or that of class c, at the last sample."""
         return linalg.dot(self.features.z, self.w + c * self.size, self.size) if self.w != NULL else 0.0
 
     def evaluate(self, sample, tuple weights=(1.0,)):
-        """f(x) times the weight of this one output; with classes a list, one for each."""
+        """Return f(x) times the weight of the only output; with classes a list, one for each."""
         cdef double weight
         cdef Py_ssize_t c
         (weight,) = weights
@@ -235,20 +235,20 @@ cdef class FourierExpansion(Function):
         return weight * self.at(0)
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
-        """``evaluate`` every row of a frame: an array of shape (rows, classes or 1)."""
+        """Return ``evaluate`` of every row of a frame: an array of shape (rows, classes or 1)."""
         values = np.empty((len(frame), max(1, self.n_classes)))
         for i, row in enumerate(frame):
             values[i] = self.evaluate(row, weights)
         return values
 
     def features_of(self, sample, double scale):
-        """scale · z(x) of a sample, as a list."""
+        """Return scale · z(x) of a sample, as a list."""
         cdef Py_ssize_t i
         self.look(sample)
         return [scale * self.features.z[i] for i in range(self.size)]
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample to be learned, along its direction, as in ``Expansion``.
+        """Return f(x) of a sample to be learned, along its direction, as in ``Expansion``.
 
         A change of γ by this sample takes effect with the next one.
         """
@@ -271,7 +271,7 @@ cdef class FourierExpansion(Function):
     # Changing f -------------------------------------------------------------------------------------------------------
 
     cpdef int add(self, double c) except -1:
-        """w ← w + c z(x) of the last sample, along its direction."""
+        """Set w ← w + c z(x) of the last sample, along its direction."""
         cdef Py_ssize_t n = self.size
         self.rows.seen()
         if self.w == NULL:
@@ -317,7 +317,7 @@ cdef class FourierExpansion(Function):
         return 0.0 if self.weights is None else float(self.weights.ravel() @ self.weights.ravel())
 
     def permute(self, list order):
-        """Permute the classes (c becomes what order[c] was); with two labels the other order negates f."""
+        """Permute the classes: c becomes what order[c] was; for two labels, [1, 0] negates f."""
         if self.weights is None or order == sorted(order):
             return
         self.take(np.ascontiguousarray(self.weights[order] if self.n_classes else -self.weights))
@@ -325,7 +325,7 @@ cdef class FourierExpansion(Function):
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):
-        """The state by name, for ``restore``."""
+        """Return the state by name, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "key": self.features.key,

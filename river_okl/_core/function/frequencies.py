@@ -13,9 +13,9 @@ from river_okl._core.store.sample import canonical
 
 
 def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
-    """The column of U of one feature for γ = 1/2: standard normal numbers, a function of the seed and the name.
+    """Return the column of U of one feature for γ = 1/2: standard normal numbers that depend on seed and name only.
 
-    By Box and Muller from the bits of PCG64, which NumPy guarantees not to change.
+    The Box-Muller transform makes them from the bits of PCG64, which NumPy guarantees not to change.
     """
     key = hashlib.blake2b(repr((seed, canonical(name))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
     bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)

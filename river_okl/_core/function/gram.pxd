@@ -12,7 +12,7 @@ cdef class Gram(Owner):
     cdef double *solution        # d = K⁻¹ k of the last solve
     cdef double *residual        # scratch
     cdef Py_ssize_t steps        # changes of K⁻¹ since it was last checked against K
-    cdef bint fragile            # a point all but dependent on the others is, or was, among them
+    cdef bint fragile            # some point added was all but dependent on the others
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef double solve(self, const double *k, double k_self) noexcept

@@ -1,19 +1,19 @@
-"""The Gram matrix of the support vectors and its inverse, kept through additions and removals.
+"""The Gram matrix of the support vectors and its inverse, updated by additions and removals.
 
-Invariants (``check`` tries them):
+Invariants, tested by ``check``:
 
-    gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to what the floor on δ² below gives up
+    gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to the jitter described below
 
 Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve``
-is a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
+is a symmetric product, ``grow`` and ``shrink`` are rank-one updates.
 
 Ill-conditioned matrices.  A new point whose ALD (approximate linear dependence) residual δ² = k_tt - kᵀK⁻¹k is below
 ``FLOOR`` · k_tt depends linearly on the others up to rounding.  If an algorithm adds it all the same, δ² is raised to
-the floor: the exact inverse for a Gram with that much jitter on the new point's diagonal (1e-8 balances the error from
-the jitter and from rounding in an inverse with entries of 1e8).  After a point with δ² < ``DOUBTFUL`` · k_tt, solutions
-are refined against the true Gram until K d = k to ``REFINED``, at most three times and as long as it helps.  Every
-``CHECK_EVERY`` changes, and in every refined solution, the residual k - K d is measured; if it is above ``TOLERATED``,
-the inverse is rebuilt by Cholesky.
+the floor: the exact inverse for a Gram matrix with that jitter on the new point's diagonal entry.  1e-8 balances the
+errors from jitter and from rounding in an inverse with entries of 1e8.  After a point with δ² < ``DOUBTFUL`` · k_tt,
+solutions are refined against the true Gram matrix until K d = k to ``REFINED``, at most three times and as long as it
+helps.  The residual k - K d is measured every ``CHECK_EVERY`` changes and in every refined solution.  If it is above
+``TOLERATED``, the inverse is rebuilt by Cholesky.
 """
 
 cimport cython
@@ -52,7 +52,7 @@ cdef class Gram(Owner):
         return 0
 
     cdef double solve(self, const double *k, double k_self) noexcept:
-        """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
+        """Set ``solution`` to d = K⁻¹ k.  Return δ² = max(0, k_self - kᵀd)."""
         cdef double ald_residual, error, before
         cdef int refinements = 0, i
         self.inverse.times(1.0, k, self.solution)
@@ -67,7 +67,7 @@ cdef class Gram(Owner):
             while error > REFINED * k_self and refinements < 3:
                 before = error
                 error = self.refine(k)
-                if not error < before:  # K is indefinite by rounding and refinement leads away: without this step
+                if not error < before:  # rounding made K indefinite, so that refinement diverges: undo the last step
                     self.inverse.times(1.0, k, self.solution)
                     error = self.measure(k)
                     for i in range(refinements):  # no-cython-lint
@@ -78,21 +78,21 @@ cdef class Gram(Owner):
         return max(0.0, ald_residual)
 
     cdef double refine(self, const double *k) noexcept:
-        """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
+        """Set d ← d + K⁻¹ (k - K d), with k - K d in ``residual``.  Return what ``measure`` does."""
         linalg.symmetric_times(
             self.inverse.numbers, self.inverse.capacity, self.inverse.n, 1.0, self.residual, 1.0, self.solution
         )
         return self.measure(k)
 
     cdef double ald_residual(self, const double *k, double k_self) noexcept:
-        """k_self - kᵀd"""
+        """Return k_self - kᵀd."""
         cdef Py_ssize_t i
         for i in range(self.gram.n):
             k_self -= k[i] * self.solution[i]
         return k_self
 
     cdef double measure(self, const double *k) noexcept:
-        """k - K d into ``residual``; returns its largest entry."""
+        """Set ``residual`` to k - K d.  Return its largest entry."""
         cdef Py_ssize_t i
         cdef double worst = 0.0
         memcpy(self.residual, k, self.gram.n * sizeof(double))
@@ -108,7 +108,7 @@ cdef class Gram(Owner):
         return self.residual
 
     cdef int append_row(self, const double *k, double k_self) except -1:
-        """The new point in K only; ``rebuild`` is owed."""
+        """Append the new point to K only; call ``rebuild`` afterwards."""
         cdef Py_ssize_t n = self.gram.n
         self.gram.grow()
         memcpy(self.gram.numbers + n * self.gram.capacity, k, n * sizeof(double))
@@ -116,7 +116,7 @@ cdef class Gram(Owner):
         return 0
 
     cdef int grow(self, const double *k, double k_self, double ald_residual) except -1:
-        """Add the point with kernel row k; ``solution`` and the residual are those of ``solve`` for it.
+        """Add the point with kernel row k, after ``solve`` for it has set ``solution`` and returned the residual.
 
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
@@ -134,7 +134,7 @@ cdef class Gram(Owner):
         return 0
 
     cdef void shrink(self, Py_ssize_t i) noexcept:
-        """Remove point i; the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
+        """Remove point i; the last takes its position: K⁻¹ ← K⁻¹ - b bᵀ/b_i, b its i-th column."""
         self.inverse.row(i, self.residual)
         self.inverse.move(-1.0 / self.residual[i], self.residual)
         self.inverse.settle()
@@ -149,7 +149,7 @@ cdef class Gram(Owner):
         self.fragile = False
 
     cdef int rebuild(self) except -1:
-        """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
+        """Compute K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
         cdef Py_ssize_t j, n = self.gram.n, ld = self.inverse.capacity
         cdef double *gram = self.gram.numbers
         cdef double *inverse = self.inverse.numbers
@@ -167,7 +167,7 @@ cdef class Gram(Owner):
                 inverse[j * ld + j] += jitter * largest
             positive = linalg.cholesky(inverse, ld, n) == 0
             if positive:
-                for j in range(n):  # a pivot below the floor is a dependent point that rounding let through
+                for j in range(n):  # a pivot below the floor marks a dependent point that rounding has hidden
                     if inverse[j * ld + j] * inverse[j * ld + j] < 0.5 * FLOOR * largest:
                         positive = False
             if positive:
@@ -179,11 +179,11 @@ cdef class Gram(Owner):
         return 0
 
     cdef void times(self, const double *v, bint inverted, double *out) noexcept:
-        """out = K v, or K⁻¹ v"""
+        """Set out = K v, or K⁻¹ v."""
         (self.inverse if inverted else self.gram).times(1.0, v, out)
 
     cdef object times_vector(self, vector, bint inverted):
-        """``times`` of an array."""
+        """Return ``times`` of an array."""
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
         if v.shape[0] != self.gram.n:
             raise ValueError(f"a vector of {v.shape[0]} numbers for {self.gram.n} support vectors")
@@ -195,7 +195,7 @@ cdef class Gram(Owner):
     # As a whole -------------------------------------------------------------------------------------------------------
 
     cdef dict state(self):
-        """All of it by name."""
+        """Return the state by name."""
         return {
             "gram": self.gram.state(),
             "inverse": self.inverse.state(),
@@ -204,7 +204,7 @@ cdef class Gram(Owner):
         }
 
     cdef int restore(self, dict state, Py_ssize_t n) except -1:
-        """Resume from a state of n points, after checking every number.  Requires room."""
+        """Resume from a state of n points, after checking every number.  Call ``reserve`` first."""
         triangles = [checked_array(state, name, np.float64, n * (n + 1) // 2) for name in ("gram", "inverse")]
         steps = checked_whole(state, "steps", 0, LARGEST_COUNT)
         fragile = checked_flag("fragile", state["fragile"])
@@ -214,7 +214,7 @@ cdef class Gram(Owner):
         return 0
 
     cdef object check(self, gram, double slack):
-        """K is this matrix, and K⁻¹ is finite."""
+        """Check that K equals ``gram``, and that K⁻¹ is finite."""
         assert self.gram.n == self.inverse.n == len(gram)
         assert_close(self.gram.matrix(), gram, rtol=1e-9, atol=10 * slack + 1e-12)
         assert np.isfinite(self.inverse.matrix()).all()

@@ -5,7 +5,7 @@ or classifier between its checks and ``_step``.
 tenth of their time: most goes into attributes, generators and calls, which remain Python's.)  A frame's row is encoded
 without a dict, and the model's lock is acquired for each row.
 
-Input is checked beforehand; if a row is rejected nevertheless, for its κ(x, x), the rows before it are learned.
+Input is checked beforehand.  If a row is rejected nevertheless, for its κ(x, x), the rows before it are learned.
 """
 
 from river_okl._core.calibration cimport Calibration
@@ -38,11 +38,11 @@ cdef class Function:
 
     @property
     def given(self):
-        """The last sample, for whatever reads it once more in the same step: see ``Given`` in sample.pyx."""
+        """The last sample, as an argument for other readers in the same step: see ``Given`` in sample.pyx."""
         return self.rows.given()
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample to be learned, along its direction."""
+        """Return f(x) of a sample to be learned, along its direction."""
         raise NotImplementedError
 
     cdef Py_ssize_t count_classes(self) noexcept:
@@ -50,7 +50,7 @@ cdef class Function:
 
 
 cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize_t position) except? -1.0:
-    """``f.observe`` a sample whose label has this position, and update the calibration with its margin."""
+    """Return ``f.observe`` of a sample whose label has this position, and update the calibration with its margin."""
     cdef bint classes = f.count_classes() > 0
     cdef double value = f.observe(sample, position if classes else -1)
     calibration.update(value if classes or position else -value)
@@ -58,7 +58,7 @@ cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize
 
 
 def learn_targets(step, Function f, Frame frame, list targets, list weights):
-    """``step`` for every row; targets and weights are floats."""
+    """Call ``step`` for every row; targets and weights are floats."""
     cdef Py_ssize_t i
     for i in range(len(frame)):
         try:
@@ -71,7 +71,7 @@ def learn_targets(step, Function f, Frame frame, list targets, list weights):
 
 
 def learn_labels(step, Function f, Frame frame, list targets, list weights, labels, place, Calibration calibration):
-    """``step`` for every row, with labels ±1 by position; ``place(row, label)`` adds a new label."""
+    """Call ``step`` for every row, with labels ±1 by position; ``place(row, label)`` adds a new label."""
     cdef Py_ssize_t i, position
     cdef double p
     cdef object plus = 1.0, minus = -1.0
@@ -89,9 +89,9 @@ def learn_labels(step, Function f, Frame frame, list targets, list weights, labe
 
 
 def set_labels(labels, list names, dict positions, f):
-    """Set ``names`` and ``positions`` of labels, one of them new; from the third on f, if given, gets its class.
+    """Set ``names`` and ``positions`` of labels, one of them new; from the third label on, add a class to f, if given.
 
-    Compiled, so that no signal handler runs in between: the numbers of labels and classes always agree.
+    Compiled, so that no signal handler can interrupt: the numbers of labels and classes always agree.
     """
     if len(positions) != len(names):
         raise RuntimeError(f"a label equals another one that it did not equal before: {shown(names)}")
@@ -101,7 +101,7 @@ def set_labels(labels, list names, dict positions, f):
 
 
 def learn_new_label(labels, list names, dict positions, f, sample, label, double w):
-    """``set_labels``, then ``f.learn`` of the sample with the new label, not interruptible by signals."""
+    """Call ``set_labels``, then ``f.learn`` of the sample with the new label; signals cannot interrupt between them."""
     cdef double position = positions[label]
     set_labels(labels, names, positions, f)
     f.learn(sample, position, w)

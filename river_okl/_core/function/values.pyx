@@ -1,7 +1,7 @@
 """Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm needs them.
 
-``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed once, on demand.  Any
-change of f or of the last sample calls ``forget``.
+``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed once, on demand.  Call
+``forget`` after any change of f or of the last sample.
 
 ``Norms`` are updated as f changes:
 
@@ -9,7 +9,7 @@ change of f or of the last sample calls ``forget``.
     values[i]     f_0(z_i)/scale
 
 They are recomputed from scratch regularly (amortised, a small part of an evaluation), so that rounding errors do not
-accumulate, and when a norm has almost cancelled.  Methods about a change are called before the coefficients change.
+accumulate, and when a norm has almost cancelled.  Call the methods about a change before the coefficients change.
 """
 
 cimport cython
@@ -38,7 +38,7 @@ cdef class Sums(Owner):
         self.reserve(alpha.n_columns)
 
     cdef int reserve(self, Py_ssize_t n_columns) except -1:
-        """Reserve room for this many columns, all unknown, before the coefficients do."""
+        """Reserve room for ``n_columns`` columns, all unknown; called before the coefficients reserve theirs."""
         self.values = self.doubles(self.values, 0, n_columns)
         self.known = <bint *> self.resize(self.known, 0, n_columns, sizeof(bint))
         return 0
@@ -47,21 +47,21 @@ cdef class Sums(Owner):
         memset(self.known, 0, self.alpha.n_columns * sizeof(bint))
 
     cdef double of(self, Py_ssize_t column) noexcept:
-        """The sum of a column, without the scale."""
+        """Return the sum of a column, without the scale."""
         if not self.known[column]:
             self.values[column] = loops.inner(self.rows.row, self.alpha.coef[column], self.rows.points.padded())
             self.known[column] = True
         return self.values[column]
 
     cdef double along(self, Py_ssize_t output) noexcept:
-        """The sum of an output along the direction of the last sample, without the scale."""
+        """Return the sum of an output along the direction of the last sample, without the scale."""
         cdef double total = self.of(self.alpha.column(0, output))
         if self.alpha.n_along > 1:
             total -= self.of(self.alpha.column(1, output))
         return self.alpha.unit * total
 
     cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0:
-        """Σ weight · output of class c."""
+        """Return Σ weight · output of class c."""
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.alpha.check_weights(weights)
@@ -70,7 +70,7 @@ cdef class Sums(Owner):
         return self.alpha.scale * total
 
     cdef void face(self, Py_ssize_t target) noexcept:
-        """Set the direction of the last sample: class target against the largest other (the first in ties)."""
+        """Set the direction of the last sample: class ``target`` against the largest other (the first in ties)."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):
             if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):
@@ -92,7 +92,7 @@ cdef class Norms(Owner):
         self.reserve_columns(0, alpha.n_columns)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Reserve room for the values of this many points."""
+        """Reserve room for the values of ``capacity`` points."""
         if self.keeps_values:
             self.values = self.doubles(self.values, self.capacity, capacity)
             self.capacity = capacity
@@ -138,7 +138,7 @@ cdef class Norms(Owner):
     # f changes --------------------------------------------------------------------------------------------------------
 
     cdef void changed(self) noexcept:
-        """Called when f has changed; marks norms and values as stale from time to time."""
+        """Record a change of f.  Norms and values become stale after many changes, or if a norm has cancelled."""
         cdef Py_ssize_t o
         self.changes += 1
         if self.changes >= 64 * self.rows.points.n + 1024:
@@ -149,14 +149,14 @@ cdef class Norms(Owner):
                 self.stale = True
 
     cdef void clear(self) noexcept:
-        """f is exactly 0, despite rounding."""
+        """Set the norms to exactly 0, as f is 0."""
         memset(self.norms, 0, self.alpha.n_columns * 8)
         memset(self.peaks, 0, self.alpha.n_columns * 8)
 
     cdef void added(self, Py_ssize_t output, double c, const double *sums) noexcept:
-        """f + c κ(x, ·), along the direction of the last sample x, now the last point.
+        """Update for f + c κ(x, ·), along the direction of the last sample x, now the last point.
 
-        ‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x); ``sums`` are the f_o(x)/scale before.
+        ‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x); ``sums`` are the f_o(x)/scale before the change.
         """
         cdef Py_ssize_t i, column, n = self.rows.points.n
         cdef double step, scale = self.alpha.scale
@@ -174,14 +174,14 @@ cdef class Norms(Owner):
                     self.values[i] += c / scale * self.rows.row[i]
 
     cdef void scaled(self, double c) noexcept:
-        """c f"""
+        """Update for c f."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
             self.norms[o] = self.norms[o] * c * c  # c² alone may overflow
             self.peaks[o] = self.peaks[o] * c * c
 
     cdef int shifted(self, Py_ssize_t i, double c, Py_ssize_t output) except -1:
-        """f + c κ(z_i, ·)"""
+        """Update for f + c κ(z_i, ·)."""
         cdef Py_ssize_t j
         cdef double value, scale = self.alpha.scale
         cdef double *other = self.rows.other
@@ -198,7 +198,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int dropping(self, Py_ssize_t i) except -1:
-        """f without its term at z_i, which is about to be removed."""
+        """Update for f without its term at z_i, which is about to be removed."""
         cdef Py_ssize_t j, o, n = self.rows.points.n
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -218,7 +218,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef void absorbed(self, Py_ssize_t output, double c) noexcept:
-        """f + c Pκ along the direction, with d of the last solve: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd."""
+        """Update for f + c Pκ along the direction, with d of the last solve: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd."""
         cdef Py_ssize_t i, column
         cdef double step, scale = self.alpha.scale
         cdef double *image
@@ -236,14 +236,14 @@ cdef class Norms(Owner):
             self.stale = True
 
     cdef void split(self) noexcept:
-        """Split each function into two, with half the squared norm each.  Requires room for the columns."""
+        """Split each function into two, with half the squared norm each.  The columns must exist."""
         cdef Py_ssize_t o, n_outputs = self.alpha.n_outputs
         for o in range(n_outputs):
             self.norms[n_outputs + o] = self.norms[o] = 0.5 * self.norms[o]
             self.peaks[n_outputs + o] = self.peaks[o] = 0.5 * self.peaks[o]
 
     cdef int permute(self, list columns, bint negated) except -1:
-        """Permute the columns (o becomes what columns[o] was), or negate f."""
+        """Permute the columns: o becomes what columns[o] was.  Negate the values if ``negated``."""
         cdef Py_ssize_t i, n_columns = self.alpha.n_columns
         fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
         fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
@@ -252,7 +252,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int refresh_with(self, norms) except -1:
-        """Set ‖f_o‖² computed elsewhere."""
+        """Set ‖f_o‖² to norms computed elsewhere."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
             self.norms[o] = self.peaks[o] = norms[o]
@@ -263,19 +263,19 @@ cdef class Norms(Owner):
     # Reading ----------------------------------------------------------------------------------------------------------
 
     cdef double square(self) except -1.0:
-        """‖f‖² of output 0, summed over classes."""
+        """Return ‖f‖² of output 0, summed over classes."""
         self.refresh()
         return self.peek()
 
     cdef double peek(self) except -1.0:
-        """``square`` without ``refresh``, so that reading does not change the last bits of later steps."""
+        """Return ``square`` without ``refresh``, so that reading does not change the last bits of later steps."""
         if self.keeps_norm and self.alpha.n_classes == 0 and not self.stale:
             return max(0.0, self.norms[0])
         squares = self.squares()
         return sum(squares[:: self.alpha.n_outputs]) if self.alpha.n_classes else squares[0]
 
     cdef list squares(self):
-        """‖f_o‖² of every column of coefficients, computed unless kept."""
+        """Return ‖f_o‖² of every column of coefficients, computed unless stored."""
         cdef Py_ssize_t i, o
         if self.keeps_norm and not self.stale:
             return [max(0.0, self.norms[o]) for o in range(self.alpha.n_columns)]
@@ -288,14 +288,14 @@ cdef class Norms(Owner):
         return [max(0.0, value) for value in total]
 
     cdef object read_values(self):
-        """A copy of f(z_i) for every point, if they are kept."""
+        """Return a copy of f(z_i) for every point, if the values are stored."""
         self.refresh()
         out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale
         return out
 
     cdef dict state(self):
-        """The state by name."""
+        """Return the state by name."""
         return {
             "norms": array_of(self.norms, self.alpha.n_columns),
             "peaks": array_of(self.peaks, self.alpha.n_columns),
@@ -305,7 +305,7 @@ cdef class Norms(Owner):
         }
 
     cdef int restore(self, dict state) except -1:
-        """Resume from a state, after checking every number.  Requires its columns, capacity and points."""
+        """Resume from a state, after checking every number.  Columns, capacity and points must match it."""
         cdef Py_ssize_t n = self.rows.points.n if self.keeps_values else 0
         norms, peaks = [checked_array(state, name, np.float64, self.alpha.n_columns) for name in ("norms", "peaks")]
         values = checked_array(state, "values", np.float64, n)
@@ -317,7 +317,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int check_sizes(self) except -1:
-        """Raise ValueError if numbers are too large for later steps."""
+        """Raise ValueError if a number is too large for later steps."""
         cdef Py_ssize_t o, n = self.rows.points.n
         for o in range(self.alpha.n_columns):
             largest = min(LARGEST_UNSCALED, LARGEST_NUMBER / abs(self.alpha.scale))

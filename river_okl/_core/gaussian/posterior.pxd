@@ -11,7 +11,7 @@ cdef class Basis(Owner):
     cdef Triangle inverse
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
-    cdef double *products           # [2, capacity, capacity] scratch, of very many columns
+    cdef double *products           # [2, capacity, capacity] scratch of ``add_losses`` for many columns
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
     cdef double ald_residual             # γ of the last sample
 
@@ -35,9 +35,9 @@ cdef class Posterior(Owner):
     cdef double *means              # [columns, capacity] μ
     cdef Triangle learned           # D / factor
     cdef double factor
-    cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
+    cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample; scratch, as all below
     cdef double *mean               # [columns] E f(x)
-    # the step of the means that waits for the next ``predict``, which reads all of them: μ ← shrink μ + step was_h
+    # the step of the means, deferred to the next ``predict``, which reads all means: μ ← shrink μ + step was_h
     cdef bint waits
     cdef double shrink
     cdef double *step               # [columns] c

@@ -1,16 +1,16 @@
-"""A Gaussian process on a dictionary of points: the posterior of f there, learned sample by sample.
+"""A Gaussian process on a dictionary of points: its posterior at the points, updated sample by sample.
 
 Prior f ~ GP(0, a κ).  For a dictionary Z of n points, with K = κ(Z, Z) + ε I, it keeps
 
     Basis      K⁻¹                      for each kernel
-    Posterior  μ = E f(Z)               for each prior variance a and forgetting λ, and each column of targets
-               S = Cov f(Z) = a K - D   as D, what was learned, so that forgetting is a factor and no step touches K
+    Posterior  μ = E f(Z)               for each prior variance a, forgetting factor λ and column of targets
+               S = Cov f(Z) = a K - D   as D, the evidence, so that forgetting is a factor and no step touches K
 
 At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the ALD residual:
 
     h = Cov(f(Z), f(x)) = a k - D q     m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
 
-A likelihood turns m, v and the target into c and b: how far the mean moves, how much of the variance is resolved.  Then
+A likelihood turns m, v and the target into c, the step of the mean, and b, the reduction of the variance.  Then
 
     forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
     x is not added  μ ← μ + c h,  D ← D + b h hᵀ
@@ -18,12 +18,12 @@ A likelihood turns m, v and the target into c and b: how far the mean moves, how
                     K⁻¹ ← [[K⁻¹, 0], [0, 0]] + [q; -1] [q; -1]ᵀ / γ
     i is removed    with its rows and columns;  K⁻¹ ← K⁻¹ - K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
 
-The means of all columns are the most numbers by far.  A step of them waits for the next prediction, which reads them.
+Most numbers are means, one per point and column.  Their step is deferred to the next prediction, which reads them all.
 
 Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  If b v is
-below ``RESOLVED`` and x is not added, D stays as it is: the step is then one product with D.
+below ``RESOLVED`` and x is not added, D is left unchanged: the step is then one product with D.
 
-The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
+The jitter ε is ``JITTER`` κ(x, x), unless its basis was given another multiple.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
@@ -38,18 +38,18 @@ from river_okl._core.store.memory cimport array_of, fill
 from river_okl._core.states import LARGEST_MEAN, checked_float, checked_numbers, checked_whole
 
 JITTER = 1e-3                   # of κ(x, x)
-# A variance at a point, as a multiple of the prior's, beyond which a posterior restarts. It was learned from features
-# of another size: predictions would be means at points that are negligible now, extrapolated to the new ones, and
-# the difference of K and what was learned is rounding.
+# A posterior restarts if its variance at a point exceeds this multiple of the prior's. It was learned from features of
+# another size: its means belong to points that are negligible now, and would be extrapolated to new ones, and the
+# difference of K and D is rounding.
 cdef double BEYOND = 1e8
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
-cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole, ...
-cdef Py_ssize_t VERY_MANY = 64  # ... and, of more than these, Σ μ μᵀ before its products with K⁻¹
+cdef Py_ssize_t MANY = 5        # columns from which on ``add_losses`` fills both triangles of K⁻¹
+cdef Py_ssize_t VERY_MANY = 64  # columns above which it forms Σ μ μᵀ before its products with K⁻¹
 
 
 cdef class Basis(Owner):
-    """K⁻¹ of the points of a dictionary, at first with room for so many."""
+    """K⁻¹ of the points of a dictionary, with initial room for ``room`` points."""
 
     def __init__(self, Py_ssize_t room, double jitter=JITTER):
         self.jitter = jitter
@@ -60,11 +60,11 @@ cdef class Basis(Owner):
 
     @property
     def n(self):
-        """How many points there are."""
+        """Number of points."""
         return self.inverse.n
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for this many points, at least as many as before."""
+        """Reserve room for ``capacity`` points, at least as many as before."""
         self.q = self.doubles(self.q, self.capacity, capacity)
         self.column = self.doubles(self.column, self.capacity, capacity)
         if self.products != NULL:
@@ -75,13 +75,13 @@ cdef class Basis(Owner):
         return 0
 
     cdef int reserve_products(self) except -1:
-        """Room for ``add_losses``."""
+        """Reserve room for ``add_losses``."""
         if self.products == NULL:
             self.products = self.doubles(NULL, 0, 2 * self.capacity * self.capacity)
         return 0
 
     cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept:
-        """``Posterior.add_losses`` of very many columns: Σ α_i² over them is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
+        """Implement ``Posterior.add_losses`` for many columns: Σ α_i² is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
         cdef Py_ssize_t i, j, n = self.inverse.n, ld = self.capacity
         cdef double *squares = self.products
         cdef double *product = self.products + ld * ld
@@ -99,21 +99,21 @@ cdef class Basis(Owner):
             )
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil:
-        """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
+        """Compute q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
         self.inverse.times(1.0, k, self.q)
         self.self_similarity = self_similarity * (1.0 + self.jitter)
         self.ald_residual = self.self_similarity
         if self.inverse.n:
             self.ald_residual -= linalg.dot(k, self.q, self.inverse.n)
-        # κ(x, x) is 0 if a linear kernel meets x = 0, from which nothing can be learned
+        # for a linear kernel and x = 0, κ(x, x) is 0, and there is nothing to learn
         self.ald_residual = fmax(self.ald_residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
     cdef double novelty(self) noexcept nogil:
-        """How much of κ(x, ·) the dictionary lacks, as a part of it."""
+        """Return the share of κ(x, ·) outside the span of the dictionary: γ / κ(x, x)."""
         return self.ald_residual / self.self_similarity if self.self_similarity > 1e-200 else 0.0
 
     cdef void solve(self, const double *values, double *out) noexcept nogil:
-        """K⁻¹ values"""
+        """Set out = K⁻¹ values."""
         self.inverse.times(1.0, values, out)
 
     cdef void add(self) noexcept nogil:
@@ -131,7 +131,7 @@ cdef class Basis(Owner):
         self.inverse.remove(i)
 
     cdef void rebuild(self, const double *gram) noexcept nogil:
-        """K⁻¹ from K itself, by Cholesky: after a change of the kernel, and against rounding now and then."""
+        """Recompute K⁻¹ from K by Cholesky: after a change of the kernel, and regularly against rounding errors."""
         cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
         cdef double jitter = 0.0, largest = 1e-300
         cdef double *a = self.inverse.numbers
@@ -142,7 +142,7 @@ cdef class Basis(Owner):
             for i in range(n):
                 memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
                 a[i * ld + i] += jitter * largest
-            # beyond n any matrix of finite numbers is positive
+            # a jitter above n makes any matrix of finite numbers positive definite
             if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:
                 break
             jitter = 10.0 * jitter + 1e-9
@@ -150,11 +150,11 @@ cdef class Basis(Owner):
             linalg.inverse(a, ld, n)
 
     def matrix(self):
-        """K⁻¹, a copy."""
+        """Return a copy of K⁻¹."""
         return self.inverse.matrix()
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """Return the state by name, for ``restore``."""
         return {"n": self.inverse.n, "inverse": self.inverse.state()}
 
     def restore(self, dict state):
@@ -163,23 +163,23 @@ cdef class Basis(Owner):
 
 
 cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const double *h) noexcept nogil:
-    """A step of the means of one column."""
+    """Apply a step to the means of one column."""
     cdef Py_ssize_t i
     for i in range(n):
         mu[i] = shrink * mu[i] + c * h[i]
 
 
 cdef class Posterior(Owner):
-    """μ and D over a basis, for one prior variance and one rate of forgetting.
+    """μ and D over a basis, for one prior variance and one forgetting factor.
 
     Parameters
     ----------
     noise
-        σ², the noise variance of numeric targets, or of the targets 0 and 1 of many classes.
+        σ², the noise variance of numeric targets, or of the targets 0 and 1 of more than two classes.
     numeric
-        Whether targets are numbers; otherwise they are indices of classes.
+        Whether targets are numbers; otherwise they are class indices.
     columns
-        1 for numbers or two classes, or else one for each class.
+        1 for numeric targets or two classes, otherwise one per class.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ cdef class Posterior(Owner):
         self.noise, self.numeric = noise, numeric
         self.factor = 1.0
         self.learned = Triangle(basis.capacity)
-        self.learned.n = basis.inverse.n  # nothing is known of the points that are there
+        self.learned.n = basis.inverse.n  # existing points start with the prior: D = 0
         self.h = self.doubles(NULL, 0, basis.capacity + 1)
         self.was_h = self.doubles(NULL, 0, basis.capacity + 1)
         self.shrink = 1.0
@@ -198,7 +198,7 @@ cdef class Posterior(Owner):
             self.add_column()
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for this many points, at least as many as before."""
+        """Reserve room for ``capacity`` points, at least as many as before."""
         cdef double *means = self.doubles(NULL, 0, self.columns * capacity)
         cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
         self.h = self.doubles(self.h, ld + 1, capacity + 1)
@@ -222,8 +222,8 @@ cdef class Posterior(Owner):
         return 0
 
     cdef int permute(self, list order) except -1:
-        """Labels change places: class c becomes what class order[c] was; the mean of two becomes its negative by
-        [1, 0]."""
+        """Permute the labels: class c becomes what class order[c] was.  For two classes in one column, [1, 0] negates
+        the mean."""
         cdef Py_ssize_t o, i, ld = self.learned.capacity
         if sorted(order) != list(range(max(2, self.columns))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")
@@ -238,7 +238,7 @@ cdef class Posterior(Owner):
         return 0
 
     cdef void predict(self, const double *k) noexcept nogil:
-        """h, m and v of the sample that the basis has projected."""
+        """Compute h, m and v of the sample that the basis has projected."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         self.learned.times(-self.factor, self.basis.q, self.h)
         for i in range(n):
@@ -251,7 +251,7 @@ cdef class Posterior(Owner):
         self.waits, self.shrink = False, 1.0
 
     cdef void settle(self) noexcept nogil:
-        """The means with the step that waits."""
+        """Apply the deferred step to the means."""
         cdef Py_ssize_t o
         if self.waits:
             for o in range(self.columns):
@@ -263,7 +263,7 @@ cdef class Posterior(Owner):
         self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
 
     cdef void forget(self, const double *k) noexcept nogil:
-        """Back to the prior by 1 - λ, before ``learn``."""
+        """Move the posterior towards the prior by 1 - λ, before ``learn``."""
         cdef Py_ssize_t i, o, n = self.learned.n
         cdef double keep = self.forgetting, root = sqrt(keep)
         if keep == 1.0:
@@ -279,7 +279,7 @@ cdef class Posterior(Owner):
         self.predict_variance()
 
     cdef void fold(self) noexcept nogil:
-        """The factor into the matrix."""
+        """Multiply the factor into the matrix."""
         cdef Py_ssize_t i
         cdef double *learned = self.learned.numbers
         self.learned.settle()
@@ -288,7 +288,7 @@ cdef class Posterior(Owner):
         self.factor = 1.0
 
     cdef void answer(self, double inverse_temperature, double *p) noexcept nogil:
-        """What is predicted of the last sample: the mean of a number, or the probability of each class."""
+        """Set p to the prediction for the last sample: the mean of a numeric target, or each class's probability."""
         if self.numeric:
             p[0] = self.mean[0]
         elif self.columns == 1:
@@ -298,7 +298,7 @@ cdef class Posterior(Owner):
             softmax(self.mean, inverse_temperature, self.columns, p)
 
     cdef double likelihood(self, double target, double w) noexcept nogil:
-        """b, and c of every column into ``step``."""
+        """Return b, and set ``step`` to c of every column."""
         cdef double b = 0.0
         if self.numeric:
             gaussian(target - self.mean[0], self.variance, self.noise, w, self.step, &b)
@@ -309,7 +309,7 @@ cdef class Posterior(Owner):
         return b
 
     cdef void learn(self, double b, const double *k, bint add) noexcept nogil:
-        """Learn the sample of the last ``likelihood``; if it is added, before the basis adds it."""
+        """Learn the sample of the last ``likelihood``; if it is added, call this before the basis adds it."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         cdef const double *c = self.step
         cdef double *row
@@ -329,7 +329,7 @@ cdef class Posterior(Owner):
         if add or b * self.variance >= RESOLVED:
             self.learned.move(b / self.factor, self.h)
         for o in range(self.columns):
-            self.mean[o] += c[o] * self.variance  # of the sample, now that it is learned
+            self.mean[o] += c[o] * self.variance  # E f(x) after learning
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""
@@ -341,7 +341,7 @@ cdef class Posterior(Owner):
             self.means[o * ld + n - 1] = 0.0
 
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
-        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns: the removal cost of point i.  α = K⁻¹ μ is scratch."""
+        """Add weight Σ (α_i / K⁻¹_ii)² over the columns, point i's removal cost, to out_i.  α = K⁻¹ μ is scratch."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         cdef Triangle inverse = self.basis.inverse
         cdef double *factor = self.basis.column
@@ -364,7 +364,7 @@ cdef class Posterior(Owner):
                 out[i] += factor[i] * alpha[i] * alpha[i]
 
     cdef void exchange(self, const double *before, const double *after) noexcept nogil:
-        """K changes at the points; μ and S stay, unless S is so far beyond the prior that rounding would decide."""
+        """Exchange K at the points; keep μ and S, unless S is so far above the prior that rounding dominates."""
         cdef Py_ssize_t i, j, ld = self.learned.capacity
         cdef double now, prior
         cdef double *learned = self.learned.numbers
@@ -380,7 +380,7 @@ cdef class Posterior(Owner):
                 return
 
     cdef void restart(self) noexcept nogil:
-        """The posterior at the points is the prior: nothing is known."""
+        """Reset the posterior at the points to the prior."""
         cdef Py_ssize_t ld = self.learned.capacity
         memset(self.means, 0, self.columns * ld * 8)
         memset(self.learned.numbers, 0, ld * ld * 8)
@@ -388,7 +388,7 @@ cdef class Posterior(Owner):
         self.waits, self.shrink, self.factor = False, 1.0, 1.0
 
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept:
-        """A posterior about targets 0 and 1 for each of two classes, from that of a binary probit; gram is K.
+        """Set targets 0 and 1 for each of two classes, from the posterior of a binary probit; gram is K.
 
         Φ(m/√(1+v)) becomes the mean; D keeps its share of the prior variance.
         """
@@ -407,13 +407,13 @@ cdef class Posterior(Owner):
                 )
 
     cdef void discount(self, double keep) noexcept nogil:
-        """Only this share of the evidence counts from now on: D shrinks, μ stays."""
+        """Multiply the evidence by ``keep``: D shrinks, μ stays."""
         self.factor *= keep
         if self.factor < SMALLEST_FACTOR:
             self.fold()
 
     cdef void take_over(self, Posterior other) noexcept nogil:
-        """μ and D of another posterior over as many points, of as many columns and the same prior variance."""
+        """Copy μ and D of another posterior with as many points and columns and the same prior variance."""
         cdef Py_ssize_t ld = self.learned.capacity
         other.settle()
         other.learned.settle()
@@ -424,7 +424,7 @@ cdef class Posterior(Owner):
         self.factor = other.factor
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """Return the state by name, for ``restore``."""
         cdef Py_ssize_t o, i, n = self.learned.n, ld = self.learned.capacity
         self.settle()
         return {
@@ -436,7 +436,7 @@ cdef class Posterior(Owner):
         }
 
     def restore(self, dict state):
-        """Resume from a state, when the basis has its own."""
+        """Resume from a state, after the basis."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
         means, factor = state["means"], checked_float(state, "factor", 0.5 * SMALLEST_FACTOR, 1.0)
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
@@ -452,12 +452,12 @@ cdef class Posterior(Owner):
 # Likelihoods: c and b of a target -------------------------------------------------------------------------------------
 
 cpdef double normal(double z) noexcept nogil:
-    """Φ(z)"""
+    """Return Φ(z)."""
     return 0.5 * erfc(-z * M_SQRT1_2)
 
 
 cdef double hazard(double z) noexcept nogil:
-    """φ(z) / Φ(z), by its continued fraction where Φ is all but 0."""
+    """Return φ(z) / Φ(z), by a continued fraction if Φ is almost 0."""
     if z > -10.0:
         return 0.3989422804014327 * exp(-0.5 * z * z) / normal(z)
     z = -z
@@ -465,28 +465,28 @@ cdef double hazard(double z) noexcept nogil:
 
 
 cdef void step_of(double v, double w, double *c, double *b) noexcept nogil:
-    """A weight w divides the noise of a Gaussian, 1/b - v; likewise here, so that b v < 1 for every weight.
+    """Apply a weight w as if it divided a Gaussian's noise, 1/b - v, so that b v < 1 for every weight.
 
-    The divisor is at least w, or 1, for b v <= 1; by rounding it may be 0."""
+    If b v <= 1 the divisor is at least min(w, 1); the bound guards against a 0 from rounding."""
     cdef double factor = w / fmax(1.0 + (w - 1.0) * b[0] * v, fmin(w, 1.0))
     c[0] *= factor
     b[0] *= factor
 
 
 cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil:
-    """P(y | f) = Φ(y f), y = ±1, its moments matched."""
+    """Set c and b for P(y | f) = Φ(y f), y = ±1, by moment matching."""
     cdef double s = sqrt(1.0 + v)
     cdef double z = y * m / s
     cdef double r = hazard(z)
     c[0] = y * r / s
-    b[0] = fmin(fmax(r * (z + r), 0.0), 1.0) / (1.0 + v)  # from |z| = 1e8 on, the sum is rounding
+    b[0] = fmin(fmax(r * (z + r), 0.0), 1.0) / (1.0 + v)  # beyond |z| = 1e8, the sum is rounding error
     step_of(v, w, c, b)
 
 
 cdef void gaussians(
     const double *mean, Py_ssize_t n, Py_ssize_t target, double v, double noise, double w, double *c, double *b
 ) noexcept nogil:
-    """``gaussian`` of every class: y is 1 for that of the target, 0 for the others."""
+    """Set c and b of ``gaussian`` for every class: y is 1 for the target's class, 0 for the others."""
     cdef Py_ssize_t o
     cdef double before = 1.0 / (noise + v), factor = 1.0
     b[0] = before
@@ -497,7 +497,7 @@ cdef void gaussians(
 
 
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil:
-    """y = f + a noise of this variance; error = y - m."""
+    """Set c and b for y = f + noise of variance ``noise``; error = y - m."""
     b[0] = 1.0 / (noise + v)
     c[0] = error * b[0]
     step_of(v, w, c, b)

@@ -21,7 +21,7 @@ from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 
 DIAGONAL = 1.0 + JITTER         # the diagonal of K, as a multiple of κ(z, z)
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
-cdef double NOVEL = 1e-3        # of κ(x, x): smaller ALD residuals are those of points in the dictionary's span
+cdef double NOVEL = 1e-3        # of κ(x, x): points with smaller ALD residuals are in the dictionary's span
 cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
 INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 cdef double inverse_temperature = INVERSE_TEMPERATURE
@@ -39,11 +39,11 @@ cdef class Process(Owner):
     prior_variance
         a: f ~ GP(0, a κ).
     forgetting
-        λ: each sample moves the posterior back to the prior.
+        λ: each sample moves the posterior towards the prior by 1 - λ.
     noise
         σ², the noise variance of numeric targets, or of the targets 0 and 1.
     numeric
-        Whether targets are numbers; otherwise they are indices of classes, initially two.
+        Whether targets are numbers; otherwise they are class indices, of initially two classes.
     """
 
     cdef readonly Lock lock     # the model's lock, which the core itself does not acquire
@@ -53,7 +53,7 @@ cdef class Process(Owner):
     cdef readonly Posterior posterior
     cdef readonly Py_ssize_t budget
     cdef readonly int64_t seen  # samples learned
-    cdef bint fresh             # q, h, m and v are of the last sample
+    cdef bint fresh             # q, h, m and v belong to the last sample
     cdef double *p              # [max(2, columns)] probabilities, scratch of ``confident``
     cdef double *solved         # [budget + 1], scratch of ``least``
     cdef double *losses         # [budget + 1]
@@ -77,7 +77,7 @@ cdef class Process(Owner):
 
     @property
     def supports(self):
-        """The positions of the points with coefficients: all."""
+        """The positions of the points with coefficients: all points."""
         return range(self.points.n)
 
     def __reduce__(self):
@@ -99,11 +99,11 @@ cdef class Process(Owner):
 
     @property
     def given(self):
-        """The last sample, in place of the dict that it was."""
+        """The last sample, as an argument for other readers in the same step."""
         return self.rows.given()
 
     def predict(self, sample):
-        """The prediction of f(x): E f(x) for each column, and Var f(x)."""
+        """Return E f(x) of each column, and Var f(x)."""
         cdef Py_ssize_t o
         if self.rows.look(sample) or not self.fresh:
             self.predict_again()
@@ -118,7 +118,7 @@ cdef class Process(Owner):
     # A step -----------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
-        """Learn one sample, given its target or the index of its class."""
+        """Learn one sample, given its target or class index."""
         self.predict(sample)
         try:
             self.step(self.rows.seen(), target, w)
@@ -127,7 +127,7 @@ cdef class Process(Owner):
             raise
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """The equations at the head of posterior.pyx."""
+        """Apply the equations at the head of posterior.pyx."""
         cdef Basis basis = self.basis
         cdef Posterior posterior = self.posterior
         cdef double *k
@@ -144,8 +144,8 @@ cdef class Process(Owner):
         k = self.rows.row
         self.seen += 1
         novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
-        posterior.forget(k)                                # back to the prior by 1 - λ
-        b = posterior.likelihood(target, w)                # and c
+        posterior.forget(k)                                # towards the prior by 1 - λ
+        b = posterior.likelihood(target, w)                # b, and c
         posterior.learn(b, k, novel)                       # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
             return 0
@@ -157,7 +157,7 @@ cdef class Process(Owner):
         return self.points.forget_emptied()
 
     cdef bint confident(self, double target) noexcept:
-        """Whether the sample was predicted confidently, and need not be added."""
+        """Return whether the sample was predicted confidently, so that it need not be added."""
         cdef double error
         cdef Posterior posterior = self.posterior
         if posterior.numeric:
@@ -167,7 +167,7 @@ cdef class Process(Owner):
         return self.p[<Py_ssize_t> target] >= CONFIDENT
 
     cdef Py_ssize_t least(self) noexcept:
-        """The point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
+        """Return the point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
         cdef Py_ssize_t i, best = 0
         memset(self.losses, 0, self.points.n * 8)
         self.posterior.add_losses(1.0, self.solved, self.losses)
@@ -209,7 +209,7 @@ cdef class Process(Owner):
     # The kernel moves -------------------------------------------------------------------------------------------------
 
     cdef int fill_gram(self, double *gram) except -1:
-        """The lower triangle of the dictionary's K, jitter included."""
+        """Set the lower triangle of the dictionary's K, jitter included."""
         cdef Py_ssize_t i, ld = self.basis.capacity
         self.rows.prepare_points()
         for i in range(self.points.n):
@@ -219,7 +219,7 @@ cdef class Process(Owner):
         return 0
 
     cdef int follow(self, Sample *x) except -1:
-        """The scale of the stream follows a sample.  If γ changes, keep μ and S, and recompute the rest."""
+        """Update the data-driven bandwidth.  If γ changes, keep μ and S, and recompute the rest."""
         cdef Py_ssize_t ld = self.basis.capacity
         cdef double *before = NULL
         cdef double *after
@@ -243,7 +243,7 @@ cdef class Process(Owner):
     # What there is ----------------------------------------------------------------------------------------------------
 
     def alpha(self):
-        """K⁻¹ μ: the coefficients of E f, an array of shape (columns, points)."""
+        """Return K⁻¹ μ: the coefficients of E f, an array of shape (columns, points)."""
         cdef Py_ssize_t o, n
         cdef double[:, ::1] view
         n = self.points.n
@@ -255,11 +255,11 @@ cdef class Process(Owner):
         return out[:, :n] if n else out[:, :0].copy()
 
     def coefficients(self):
-        """``alpha``, transposed."""
+        """Return the transpose of ``alpha``."""
         return self.alpha().T
 
     def contributions(self, sample):
-        """The term of each point in E f at a sample: an array of shape (points, columns)."""
+        """Return the term of each point in E f at a sample: an array of shape (points, columns)."""
         self.predict(sample)
         return self.coefficients() * self.row[:, None]
 
@@ -270,13 +270,13 @@ cdef class Process(Owner):
         return np.array([self.rows.row[i] for i in range(self.points.n)])
 
     def covariance(self):
-        """S, for tests."""
+        """Return S, for tests."""
         gram = self.rows.gram()
         gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
         return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
 
     def means(self):
-        """μ: an array of shape (columns, points)."""
+        """Return μ: an array of shape (columns, points)."""
         cdef Py_ssize_t i, o
         n, ld = self.points.n, self.basis.capacity
         self.posterior.settle()
@@ -305,7 +305,7 @@ cdef class Process(Owner):
             assert np.isfinite(self.means()).all()
 
     def state(self):
-        """The state by name, for ``restore``."""
+        """Return the state by name, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "points": self.points.state(),

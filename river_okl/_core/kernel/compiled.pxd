@@ -9,7 +9,7 @@ cdef class CompiledKernel:
     cdef Program program
     cdef Term c_terms[16]
     cdef Factor factors[32]
-    cdef double auto[32]            # of each factor: the constant of a data-driven γ, or 0
+    cdef double auto[32]            # [factor] the constant of a data-driven γ, or 0
     cdef readonly int n_factors
     cdef bint radial                # κ(x, x) is the same for all x
     cdef double radial_self

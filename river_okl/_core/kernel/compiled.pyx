@@ -20,13 +20,13 @@ from river_okl._core.store.sample import plain
 cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
-MAX_TERMS, MAX_FACTORS = 16, 32  # the room in kernel.pxd and ``self_similarity``
+MAX_TERMS, MAX_FACTORS = 16, 32  # the sizes of arrays in compiled.pxd
 
 SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
 
 
 FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
-"""The numbers in rows.h of exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree."""
+"""The constants in rows.h for exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree."""
 
 
 @cython.final
@@ -34,8 +34,8 @@ cdef class CompiledKernel:
     """A kernel for the loops, and the scale of the stream if its bandwidth is data-driven.
 
     ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
-    with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
-    mean ‖x‖² (DOT_POWER), over the first samples learned; x and x' are consecutive.
+    with auto > 0 has a data-driven γ: auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), its square root (EXP_DISTANCE), or
+    auto / mean ‖x‖² (DOT_POWER).  The means are over the first samples learned; x and x' are consecutive.
     """
 
     def __init__(self, tuple terms):
@@ -65,7 +65,7 @@ cdef class CompiledKernel:
         return tuple(self.factors[f].gamma for f in range(self.n_factors))
 
     cdef bint observe(self, Sample *x) except -1:
-        """Count a sample to be learned in the scale of the stream; True if γ changed."""
+        """Update the scale of the stream with a sample to be learned.  Return whether γ changed."""
         cdef Py_ssize_t i
         cdef bint moved
         cdef double distance = 0.0
@@ -87,7 +87,7 @@ cdef class CompiledKernel:
         if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
             self.adapting = False
             self.previous = None
-        return moved  # without this, a stream of identical samples would recompute the Gram matrix at each update
+        return moved  # unless γ changed, the Gram matrix need not be recomputed (a stream of identical samples)
 
     @property
     def constant_self_similarity(self):
@@ -95,17 +95,17 @@ cdef class CompiledKernel:
         return self.self_similarity(0.0) if self.radial else None
 
     cdef bint moves_next(self) noexcept:
-        """Whether γ may change with the next sample."""
+        """Return whether γ may change with the next sample."""
         return self.adapting and self.seen + 1 >= self.next_update
 
     cpdef bint tune(self, double mean_distance, double mean_square) noexcept:
-        """Set every data-driven γ from given means; True if one changed."""
+        """Set every data-driven γ from given means.  Return whether one changed."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
         return self.resolve()
 
     cdef bint resolve(self) noexcept:
-        """Set every data-driven γ from the means; True if one changed."""
+        """Set every data-driven γ from the means.  Return whether one changed."""
         cdef int f
         cdef double mean, gamma
         cdef bint moved = False
@@ -119,7 +119,7 @@ cdef class CompiledKernel:
         return moved
 
     def evaluate(self, const double[:, ::1] dots, const double[::1] own, const double[::1] squares):
-        """The matrix of κ(x_i, z_j), from x_i·z_j, ‖x_i‖² and ‖z_j‖²."""
+        """Return the matrix of κ(x_i, z_j), from x_i·z_j, ‖x_i‖² and ‖z_j‖²."""
         cdef Py_ssize_t i, n = squares.shape[0], padded = (n + LANES - 1) // LANES * LANES
         found = np.empty((own.shape[0], n))
         cdef double[:, ::1] values = found
@@ -158,7 +158,7 @@ cdef class CompiledKernel:
         return out[shift3]
 
     def state(self):
-        """The state by name, except the terms."""
+        """Return the state by name, except the terms."""
         return {
             "adapting": bool(self.adapting),
             "previous": None if self.previous is None else {plain(name): v for name, v in self.previous.items()},

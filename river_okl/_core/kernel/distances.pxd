@@ -8,34 +8,34 @@ from river_okl._core.store.table cimport Axis, Table
 
 
 cdef struct Dictionary:
-    # The points of the processes, and their dot products with the sample measured last.
+    # The dictionary of the Gaussian processes, and its dot products with the sample measured last.
     Py_ssize_t n
-    int32_t *position       # [n] of the r-th among the points
-    int32_t *member         # r of each point, or -1
+    int32_t *position       # [n] position of member r among the points
+    int32_t *member         # r of each point; -1: not in the dictionary
     double *dots[METRICS]   # [n]
 
 
 cdef class Distances(Table):
     cdef readonly Points points
     cdef readonly Scaler scaler
-    cdef int first                  # metrics before it measure only the dictionary
+    cdef int first                  # metrics below it are measured to the dictionary only
     cdef Axis per_feature, per_point
     cdef double *weights[METRICS]   # [feature] w_j²
-    cdef double *slopes             # [feature] Σ (∂f/∂x_j)² since the weights were learned last
+    cdef double *slopes             # [feature] Σ (∂f/∂x_j)² since the last update of the weights
     cdef double *slope_counts       # [feature]
-    cdef double *evidence           # [feature] Σ s_j of neighbours.pyx, halved when the weights are learned
+    cdef double *evidence           # [feature] Σ s_j of neighbours.pyx, halved at updates of the weights
     cdef double *evidence_squares   # [feature] Σ s_j²
     cdef double *differences        # [feature] Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # [feature] Σ x_j²
     cdef double *previous           # [feature] the last sample learned
-    cdef bint learned               # whether the weights have left 1
-    cdef double samples             # that the sums are of
+    cdef bint learned               # whether the weights have been updated
+    cdef double samples             # number of samples in the sums
     cdef double *square[METRICS]    # [point] ‖z_i‖²
     cdef int32_t *previous_places
     cdef Py_ssize_t previous_size, previous_allocated
-    # of the points' features, by their slot
+    # [slot] of the points' features
     cdef Py_ssize_t slots           # allocated
-    cdef int32_t *place_of_slot     # of the feature in the scaler; -1: it never learned it
+    cdef int32_t *place_of_slot     # place of the feature in the scaler; -1: unknown there
     # scratch: the sample measured last
     cdef double *dots[METRICS]      # [point] x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
@@ -43,8 +43,8 @@ cdef class Distances(Table):
     cdef double *numbers
     cdef int64_t *order             # sort keys: place and index of each dense feature of the sample
     cdef int32_t *dense_places
-    cdef int32_t *ranked_places     # those that ``rank`` belongs to
-    cdef int32_t *rank              # of each dense feature among them, by place
+    cdef int32_t *ranked_places     # the places that ``rank`` was computed for
+    cdef int32_t *rank              # rank of each dense feature by place
     cdef Py_ssize_t n_ranked
     cdef Py_ssize_t items_allocated
 

@@ -5,13 +5,13 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
 the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
-along a stream.  The three metrics have p = 0, which weights all features alike, ½ and 1.
+along a stream.  The three metrics have p = 0 (equal weights), ½ and 1.
 
-Under p = 1 a small weight makes its own slope small, since f hardly depends on x_j any more.  A feature that separates
-neighbours of different targets (neighbours.pyx) significantly better than chance therefore has at least the mean slope.
+If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  A feature that separates
+neighbours of different targets (neighbours.pyx) significantly better than chance therefore gets the mean slope or more.
 
-Stored for each point i: square[m][i] = ‖z_i‖².  For each feature: sums along the stream, which give the mean of ‖x-x'‖²
-and of ‖x‖² under any weights, so that bandwidths follow the weights; after ``MEMORY`` samples they forget.
+Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every ``MEMORY``
+samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow the weights.
 """
 
 from libc.math cimport fmax, fmin, sqrt
@@ -27,7 +27,7 @@ from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
 from river_okl._core.states import check_positions
 
 cdef double LEAST = 3e-3
-cdef double SIGNIFICANT = 3.0       # deviations of Σ s_j from 0
+cdef double SIGNIFICANT = 3.0       # standard deviations of Σ s_j from 0
 cdef double MEMORY = 10000.0
 
 POWERS = (0.0, 0.5, 1.0)
@@ -39,7 +39,7 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 cdef class Distances(Table):
-    """Weighted distances to points whose features a scaler counts; under metrics before ``first`` only to those of the
+    """Weighted distances to points whose features a scaler counts; for metrics below ``first`` only to those of the
     dictionary."""
 
     def __init__(self, Points points, Scaler scaler, *, int first):
@@ -70,9 +70,9 @@ cdef class Distances(Table):
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
-        """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
+        """Compute x · z_i for all points, and ‖x‖², of an encoded sample scaled at the scaler's places.
 
-        Metrics before ``first`` are used only by the processes, so only the points of the dictionary are measured.
+        Only the processes use metrics below ``first``, so these metrics are measured to the dictionary only.
         """
         cdef Points points = self.points
         cdef const int32_t *places = x.places
@@ -105,10 +105,10 @@ cdef class Distances(Table):
             self.own[m] = 0.0
             if n_dense < size and m >= first and n:
                 memset(self.dots[m], 0, n * 8)
-            if of_dictionary:  # the detector has none, and no room for one
+            if of_dictionary:  # the detector has no dictionary
                 memset(dictionary.dots[m], 0, of_dictionary * 8)
         for i in range(dictionary.n, of_dictionary):
-            dictionary.position[i] = 0  # what pads it
+            dictionary.position[i] = 0  # padding
         for i in range(size):
             feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
             for m in range(METRICS):
@@ -139,7 +139,7 @@ cdef class Distances(Table):
         return 0
 
     cdef void rank_dense(self, Py_ssize_t n) noexcept:
-        """Order products by place: in single precision, the order of a dict would otherwise change the sum."""
+        """Order products by place: the order of a dict would otherwise change a sum in single precision."""
         cdef Py_ssize_t i
         for i in range(n):
             self.order[i] = (<int64_t> 1 << 32) * self.dense_places[i] + i
@@ -150,7 +150,7 @@ cdef class Distances(Table):
         self.n_ranked = n
 
     cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept:
-        """Count a posting list in the dot products."""
+        """Add a posting list to the dot products."""
         cdef Py_ssize_t k
         cdef int32_t i, r
         cdef int m
@@ -164,7 +164,7 @@ cdef class Distances(Table):
                     dictionary.dots[m][r] += v[m] * feature.amounts[k]
 
     cdef void point_added(self, const Sample *x) noexcept:
-        """The sample measured last has become the last point."""
+        """Store ‖x‖² of the sample measured last, now the last point."""
         cdef Py_ssize_t i
         cdef int m
         for i in range(x.size):
@@ -174,11 +174,11 @@ cdef class Distances(Table):
             self.square[m][self.points.n - 1] = self.own[m]
 
     cdef void point_removed(self, Py_ssize_t i) noexcept:
-        """Point i has left, and the last has its position."""
+        """Remove point i; the last takes its position."""
         self.swap_remove(self.per_point, i)
 
     cdef int reserve_slots(self) except -1:
-        """As many as the points have."""
+        """Reserve as many slots as the points have."""
         cdef Py_ssize_t allocated
         if self.points.n_slots > self.slots:
             allocated = max(self.points.n_slots, 2 * self.slots, 16)
@@ -187,7 +187,7 @@ cdef class Distances(Table):
         return 0
 
     cdef int observe(self, const Sample *x) except -1:
-        """A sample that is learned counts for the mean distances; the scaler has learned its places."""
+        """Update the mean distances with a sample to be learned, after the scaler has given it places."""
         cdef const int32_t *places = x.places
         cdef const double *values = x.scaled
         cdef Py_ssize_t i, allocated
@@ -210,7 +210,7 @@ cdef class Distances(Table):
                 difference = values[i] - self.previous[place]
                 self.differences[place] += difference * difference
             self.previous[place] = 0.0
-        for i in range(self.previous_size):  # what the previous sample had and this one lacks
+        for i in range(self.previous_size):  # features that only the previous sample has
             place = self.previous_places[i]
             self.differences[place] += self.previous[place] * self.previous[place]
             self.previous[place] = 0.0
@@ -221,7 +221,7 @@ cdef class Distances(Table):
         return 0
 
     cdef double to_previous(self, const Sample *x) noexcept:
-        """‖x-x'‖², where x' was learned last, with all weights 1."""
+        """Return ‖x-x'‖² under weights of 1, where x' was learned last."""
         cdef Py_ssize_t i
         cdef int32_t place
         cdef double z, total = 0.0
@@ -235,7 +235,7 @@ cdef class Distances(Table):
         return fmax(total, 0.0)
 
     cdef double mean_distance(self, int m) noexcept:
-        """Mean ‖x-x'‖² of consecutive samples."""
+        """Return the mean ‖x-x'‖² of consecutive samples."""
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.scaler.size):
@@ -243,7 +243,7 @@ cdef class Distances(Table):
         return total / (self.samples - 1.0) if self.samples > 1.0 else 0.0
 
     cdef double mean_square(self, int m) noexcept:
-        """Mean ‖x‖²."""
+        """Return the mean ‖x‖²."""
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.scaler.size):
@@ -251,16 +251,16 @@ cdef class Distances(Table):
         return total / self.samples if self.samples > 0.0 else 0.0
 
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept:
-        """The evidence of neighbours for a feature."""
+        """Add evidence of the neighbours for a feature."""
         self.evidence[place] += s
         self.evidence_squares[place] += s * s
 
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept:
-        """A slope of the prediction along a feature."""
+        """Add a slope of the prediction along a feature."""
         self.slopes[place] = fmin(self.slopes[place] + slope * slope, LARGEST_SUM)
 
     cdef double sum_slopes(self) noexcept:
-        """Σ G"""
+        """Return Σ G."""
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.scaler.size):
@@ -268,7 +268,7 @@ cdef class Distances(Table):
         return total
 
     cdef void learn(self) noexcept:
-        """New weights from the slopes, which start again; ``square_points`` is due."""
+        """Update the weights from the slopes, and reset the slopes; call ``square_points`` afterwards."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.size
         cdef double slope, total, mean, mean_half = 0.0
         for i in range(size):
@@ -297,7 +297,7 @@ cdef class Distances(Table):
             memset(self.slope_counts, 0, size * 8)
 
     cdef void square_points(self) noexcept:
-        """Every ‖z_i‖² from scratch, with today's weights."""
+        """Recompute every ‖z_i‖² with the current weights."""
         cdef Points points = self.points
         cdef const Feature *feature
         cdef Py_ssize_t i, j, k, place
@@ -321,7 +321,7 @@ cdef class Distances(Table):
                         self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]
 
     cdef void forget(self, list places) noexcept:
-        """The scaler has forgotten the features of these places."""
+        """Reset the features at these places, which the scaler has forgotten."""
         cdef Py_ssize_t place, i, kept = 0
         for place in places:
             self.reset(self.per_feature, place)
@@ -332,7 +332,7 @@ cdef class Distances(Table):
         self.previous_size = kept
 
     def feature_weights(self, mixed):
-        """Feature name -> weight, for a mixture of the three metrics; the mean is 1."""
+        """Return feature name -> weight, for a mixture of the three metrics; the mean is 1."""
         cdef Py_ssize_t place
         cdef int m
         found = {}
@@ -349,7 +349,7 @@ cdef class Distances(Table):
         return Table.state(self) | {"previous_places": np.array(places, dtype=np.int32)}
 
     def restore(self, dict state):
-        """Go on from a state; the scaler and the points have theirs."""
+        """Resume from a state, after the scaler and the points."""
         cdef Py_ssize_t i
         places = state["previous_places"]
         check_positions(places, self.scaler.size, self.scaler.size)

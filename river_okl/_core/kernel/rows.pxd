@@ -20,7 +20,7 @@ cdef struct Tile:
 cdef class Rows(Owner):
     cdef readonly Points points
     cdef readonly CompiledKernel kernel
-    cdef Py_ssize_t capacity        # that of the points
+    cdef Py_ssize_t capacity        # equals that of the points
     cdef double *self_              # [capacity] κ(z_i, z_i)
 
     # scratch, never pickled: the last sample and its row

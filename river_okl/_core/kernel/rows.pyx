@@ -11,8 +11,8 @@ same cost, and without cancellation for unscaled features with large offsets.  O
 with an error of a few ulp of the squares.
 
 The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and reuses the kernel row if
-x is the last sample and no point was added or removed.  It compares keys and numbers, so changing the dict in between
-is safe.
+x is the last sample and no point was added or removed.  It compares keys and numbers, so the dict may change in between
+without harm.
 """
 
 cimport cython
@@ -46,7 +46,7 @@ cdef class Rows(Owner):
     Parameters
     ----------
     points
-        The points; whoever adds or removes one must call ``reserve``, ``added`` and ``dropped``.
+        The points; every addition or removal must call ``reserve``, ``point_added`` and ``point_removed``.
     kernel
         The kernel.
     """
@@ -64,7 +64,7 @@ cdef class Rows(Owner):
         return Owner.__sizeof__(self) + size_of_sample(&self.samples[0]) + size_of_sample(&self.samples[1])
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Reserve room for the rows of this many points, before the points do."""
+        """Reserve room for the rows of ``capacity`` points; called before the points reserve theirs."""
         self.self_ = self.doubles(self.self_, self.capacity, capacity)
         self.row = self.doubles(self.row, self.capacity, capacity)
         self.other = self.doubles(self.other, self.capacity, capacity)
@@ -73,7 +73,7 @@ cdef class Rows(Owner):
         return 0
 
     cdef int reserve_items(self, Py_ssize_t size) except -1:
-        """Reserve room to lay out a sample of this many features, or all dense ones."""
+        """Reserve room to lay out a sample of ``size`` features, or all dense ones."""
         cdef Py_ssize_t allocated
         size = max(size, self.points.n_dense)
         if size > self.items_allocated:
@@ -86,7 +86,7 @@ cdef class Rows(Owner):
     # The last sample --------------------------------------------------------------------------------------------------
 
     cdef bint look(self, object sample) except -1:
-        """Make x the last sample and its row current.  Returns whether it had to be computed.
+        """Make x the last sample and its row current.  Return whether the row had to be computed.
 
         If this raises, the last sample is unchanged.
         """
@@ -120,11 +120,11 @@ cdef class Rows(Owner):
         return 0
 
     cdef Given given(self):
-        """The last sample, in place of the dict that it was."""
+        """Return the last sample as an argument for other readers."""
         return given_of(self, self.seen())
 
     cdef double similarity_of(self, const Sample *x) except? -1.0:
-        """κ(x, x), if it is in range."""
+        """Return κ(x, x); raise ValueError if it is out of range."""
         cdef double similarity = self.kernel.self_similarity(x.square)
         cdef Py_ssize_t i, largest = 0
         if not fabs(similarity) <= LARGEST_SELF:
@@ -139,20 +139,20 @@ cdef class Rows(Owner):
         return similarity
 
     cdef Sample *seen(self) except NULL:
-        """The last sample."""
+        """Return the last sample; raise if there is none."""
         if not self.has_sample:
             raise RuntimeError("evaluate a sample first")
         return &self.samples[self.last]
 
     cdef void point_added(self) noexcept:
-        """The last sample was added as the last point."""
+        """Append the last sample, added as the last point."""
         cdef Py_ssize_t last = self.points.n - 1
         self.self_[last] = self.self_similarity
         self.row[last] = self.self_similarity
         self.fresh = False
 
     cdef void point_removed(self, Py_ssize_t p) noexcept:
-        """The point at p was removed, and the last one took its position."""
+        """Remove the point at p; the last one takes its position."""
         cdef Py_ssize_t last = self.points.n
         self.self_[p] = self.self_[last]
         if self.has_sample:
@@ -161,14 +161,14 @@ cdef class Rows(Owner):
         self.fresh = False
 
     cdef void kernel_moved(self) noexcept:
-        """γ has changed: recompute κ(z_i, z_i); the row follows at the next ``look``."""
+        """Recompute κ(z_i, z_i), as γ has changed; the row follows at the next ``look``."""
         cdef Py_ssize_t i
         for i in range(self.points.n):
             self.self_[i] = self.kernel.self_similarity(self.points.square[i])
         self.fresh = False
 
     cdef int restored(self) except -1:
-        """Points and kernel have been restored.  Raises ValueError if some κ(z, z) is out of range."""
+        """Recompute κ(z, z) after points and kernel are restored.  Raise ValueError if one is out of range."""
         self.reserve(self.points.capacity)
         self.kernel_moved()
         checked_numbers("κ(z, z)", self.similarities(), (self.points.n,), -LARGEST_SELF, LARGEST_SELF)
@@ -177,7 +177,7 @@ cdef class Rows(Owner):
     # Rows -------------------------------------------------------------------------------------------------------------
 
     cdef void compute(self, Sample *x, double *out) noexcept nogil:
-        """out[i] = κ(z_i, x) for an encoded sample with current slots.  Requires points, and ``reserve_items``."""
+        """Set out[i] = κ(z_i, x) for an encoded sample with current slots.  Requires points, and ``reserve_items``."""
         cdef Py_ssize_t i, m = 0, n = self.points.padded()
         cdef Feature *feature
         if self.by_distances(x):
@@ -198,7 +198,7 @@ cdef class Rows(Owner):
         loops.kernel_row(&self.kernel.program, self.dots, False, self.points.square, x.square, n, out)
 
     cdef bint by_distances(self, Sample *x) noexcept nogil:
-        """Whether x has (nearly) all the features with dense rows."""
+        """Return whether x has (nearly) all the features with dense rows."""
         cdef Py_ssize_t i, m = 0
         for i in range(x.size):
             m += x.slots[i] >= 0 and self.points.features[x.slots[i]].dense != NULL
@@ -211,12 +211,12 @@ cdef class Rows(Owner):
             self.pointers[j] = <const double *> self.points.features[self.points.dense_slots[j]].dense
 
     cdef void clear_dots(self, double *dots) noexcept nogil:
-        """Zero the dot products if posting lists, or a kernel of dot products only, will add to them."""
+        """Zero the dot products, if posting lists or a kernel of dot products only will add to them."""
         if self.points.n_features > self.points.n_dense or not self.kernel.has_distance:
             memset(dots, 0, self.points.padded() * 8)
 
     cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil:
-        """The numbers of x for dense features, and dot products of the rest; returns the squared norm of the rest."""
+        """Set the dense features of x and the dot products of the rest.  Return the squared norm of the rest."""
         cdef Py_ssize_t i
         cdef Feature *feature
         cdef double rest = 0.0
@@ -245,17 +245,17 @@ cdef class Rows(Owner):
                 dots[i] = max(0.0, rest + sparse_square[i] - 2.0 * dots[i])
 
     cdef void finish(self, double rest, double square, double *out) noexcept nogil:
-        """Kernel values from the laid-out dense features and the dot products with posting lists."""
+        """Compute kernel values from the laid-out dense features and the dot products with posting lists."""
         cdef Py_ssize_t n = self.points.padded()
         if self.kernel.has_distance:
             self.start_distances(rest, self.dots)
             loops.distances(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
-        else:  # from a distance, the dot product of a long and a short vector would lose digits
+        else:  # computed from a distance, the dot product of a long and a short vector would lose digits
             loops.dots(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
         loops.kernel_row(&self.kernel.program, self.dots, self.kernel.has_distance, self.points.square, square, n, out)
 
     cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil:
-        """``lay_out`` for z_p, after ``lay_out_dense``."""
+        """Implement ``lay_out`` for z_p, after ``lay_out_dense``."""
         cdef Py_ssize_t j
         cdef Feature *feature
         cdef double v, rest = 0.0
@@ -270,7 +270,7 @@ cdef class Rows(Owner):
         return rest
 
     cdef int compute_of(self, Py_ssize_t p, double *out) except -1:
-        """out[i] = κ(z_i, z_p) for a valid position."""
+        """Set out[i] = κ(z_i, z_p) for a valid position."""
         self.prepare_points()
         self.row_of_point(p, out)
         return 0
@@ -282,14 +282,14 @@ cdef class Rows(Owner):
         return 0
 
     cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil:
-        """out[i] = κ(z_i, z_p), after ``prepare_points``."""
+        """Set out[i] = κ(z_i, z_p), after ``prepare_points``."""
         self.finish(self.lay_out_point(p, self.numbers, self.dots), self.points.square[p], out)
         out[p] = self.self_[p]
 
     # Many at once -----------------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t start_frame(self, Frame frame, Sample *x) except -1:
-        """Prepare x for ``take_row`` of this frame.  Returns the number of leading rows to evaluate in tiles.
+        """Prepare x for ``take_row`` of this frame.  Return the number of leading rows to evaluate in tiles.
 
         There is no last sample until the next ``look``.
         """
@@ -310,7 +310,7 @@ cdef class Rows(Owner):
         return 0
 
     cdef object make_tile(self, Tile *tile):
-        """Room for TILE samples and their rows, valid as long as the returned object."""
+        """Allocate TILE samples and their rows, valid as long as the returned object."""
         cdef Py_ssize_t s, n = self.points.padded()
         room = np.empty(TILE * (self.points.n_dense + n) + LANES)
         cdef double[::1] view = room
@@ -331,40 +331,40 @@ cdef class Rows(Owner):
         self.finish_tile(tile)
 
     cdef void finish_tile(self, Tile *tile) noexcept nogil:
-        """The squared distances of the laid-out samples."""
+        """Compute the squared distances of the laid-out samples."""
         cdef Py_ssize_t s, n = self.points.padded()
         for s in range(TILE):
             self.start_distances(tile.rests[s], tile.dots[s])
         loops.distances_tile(self.pointers, tile.numbers[0], self.points.n_dense, n, tile.dots[0], n)
 
     cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil:
-        """The kernel row of sample s of a tile."""
+        """Compute the kernel row of sample s of a tile."""
         cdef Py_ssize_t n = self.points.padded()
         loops.kernel_row(&self.kernel.program, tile.dots[s], True, self.points.square, tile.squares[s], n, out)
 
     # For Python -------------------------------------------------------------------------------------------------------
 
     def similarities(self):
-        """A copy of κ(z_i, z_i) for every point."""
+        """Return a copy of κ(z_i, z_i) for every point."""
         return array_of(self.self_, self.points.n)
 
     def row_of(self, Py_ssize_t i):
-        """κ(z_i, z_j) for every point j."""
+        """Return κ(z_i, z_j) for every point j."""
         self.points.check_position(i)
         self.compute_of(i, self.other)
         return array_of(self.other, self.points.n)
 
     def rows_of(self, positions):
-        """``row_of`` each of these positions: an array of shape (positions, points)."""
+        """Return ``row_of`` each position: an array of shape (positions, points)."""
         return self.collect(positions, False, np.empty((0, 0)))[0]
 
     def rows_among(self, positions, columns):
-        """K among these positions, and Σ_j columns[o, j] κ(z_i, z_j) over all points j for every o and position i:
+        """Return K at the positions, and Σ_j columns[o, j] κ(z_i, z_j) over all points j for every o and position i:
         arrays of shape (positions, positions) and (outputs, positions)."""
         return self.collect(positions, True, columns)
 
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
-        """The results of ``rows_of`` and ``rows_among``."""
+        """Return the results of ``rows_of`` or ``rows_among``."""
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
         cdef double[:, ::1] view, sums_view
@@ -425,10 +425,10 @@ cdef class Rows(Owner):
     # The invariants at the head of this file, by brute force ----------------------------------------------------------
 
     cdef tuple check(self):
-        """K by brute force, and the possible error of distances computed from dot products."""
+        """Return K by brute force, and the possible error of distances computed from dot products."""
         points = self.points.check()
         n = len(points)
-        numbers = {}  # replacing names, whose hashes may be slow
+        numbers = {}  # integers in place of names, whose hashes may be slow
         numbered = [{numbers.setdefault(name, len(numbers)): v for name, v in point.items()} for point in points]
         factors = iter(self.kernel.gammas)
         gammas = [[next(factors) for _ in fs] for _, fs in self.kernel.terms]

@@ -1,13 +1,13 @@
 /* The loops of trees/ over the statistics of one leaf, in single precision.
  *
- * Arrays over candidate features have m numbers, m a multiple of LANES, padded with absent features.  A value of 0 is
- * an absent feature.  The loops use only +, -, *, / and comparisons of floats, so that compilers vectorize them and the
- * reference implementation can repeat them operation by operation.
+ * Arrays over candidate features have m numbers, m a multiple of LANES, padded with absent features.  A value of 0
+ * marks an absent feature.  The loops use only +, -, *, / and comparisons of floats, so that compilers vectorise them
+ * and the reference implementation can repeat them operation by operation.
  */
 #ifndef RIVER_OKL_FOREST_H
 #define RIVER_OKL_FOREST_H
 
-#if defined(__GNUC__) && !defined(__clang__) /* comparisons become masks; Clang's default */
+#if defined(__GNUC__) && !defined(__clang__) /* lets comparisons become masks, as Clang does by default */
 #pragma GCC optimize("no-trapping-math")
 #endif
 
@@ -24,7 +24,7 @@
 
 enum { LANES = 4, BINS = 16 };
 
-/* x log2(x), 0 at 0: the series of the inverse hyperbolic tangent, relative error below 1e-6. */
+/* x log2(x), 0 at 0, by the series of the inverse hyperbolic tangent; relative error below 1e-6. */
 static inline float okl_x_log_x(float x) {
     int32_t bits, exponent;
     float mantissa;
@@ -46,7 +46,7 @@ static inline int okl_bin_of(float x, float low, float step) {
     return (int)at;
 }
 
-/* BINS times the index plus the bin of each feature that is present.  Returns their number. */
+/* Set `found` to BINS * k + bin for each feature k that is present.  Return their number. */
 static Py_ssize_t okl_find_bins(const float *x, const float *low, const float *step, Py_ssize_t m, int32_t *found) {
     Py_ssize_t n = 0;
     for (Py_ssize_t k = 0; k < m; k++) found[k] = BINS * (int32_t)k + okl_bin_of(x[k], low[k], step[k]);
@@ -57,7 +57,7 @@ static Py_ssize_t okl_find_bins(const float *x, const float *low, const float *s
     return n;
 }
 
-/* The sum of the logarithms of n smoothed counts. */
+/* Return the sum of the logarithms of n smoothed counts. */
 static double okl_log_counts(const float *counts, const int32_t *bins, Py_ssize_t n, float smoothing) {
     double sum = 0.0, product = 1.0;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -70,7 +70,7 @@ static double okl_log_counts(const float *counts, const int32_t *bins, Py_ssize_
     return sum + log(product);
 }
 
-/* The weight of a class at or below each edge between bins. */
+/* Set `below` to the weight of a class at or below each edge between bins. */
 static void okl_cumulate(const float *counts, float total, int zero, float *below) {
     float present = 0.0f, sum = 0.0f, missing;
     for (int i = 0; i < BINS; i++) present += counts[i];
@@ -82,7 +82,7 @@ static void okl_cumulate(const float *counts, float total, int zero, float *belo
     }
 }
 
-/* The same at the edge `cut`. */
+/* Return the weight of a class at or below the edge `cut`. */
 static float okl_below(const float *counts, float total, float low, float step, float cut) {
     float sums[BINS];
     int i = 0;
@@ -91,8 +91,8 @@ static float okl_below(const float *counts, float total, float low, float step, 
     return sums[i];
 }
 
-/* The largest information gain, in bits, of an edge between two bins, and that edge; 0 if there is none.  Of adjacent
- * edges with empty bins between them it is the middle one.  The bins of class c start at counts + c stride. */
+/* Return the largest information gain, in bits, of an edge between two bins, or 0, and set `best_cut` to that edge.  Of
+ * edges separated only by empty bins, take the middle one.  The bins of class c start at counts + c * stride. */
 static float okl_best_cut(const float *counts, Py_ssize_t stride, const float *totals, Py_ssize_t n_classes, float low,
                           float step, float weight, float least_branch, float *best_cut) {
     float left[BINS], left_logs[BINS], right_logs[BINS], below[BINS], before = 0.0f, best = 0.0f;
@@ -128,8 +128,8 @@ static float okl_best_cut(const float *counts, Py_ssize_t stride, const float *t
     return best;
 }
 
-/* The largest reduction of the sum of squares, per unit of weight, by an edge between two bins of (weight, sum of
- * targets), of width `step` starting at `low`; what is missing in the total are samples without the feature. */
+/* Return the largest reduction of the sum of squares, per unit of weight, by an edge between two bins of width `step`
+ * from `low`.  A bin is (weight, sum of targets); samples without the feature are in the totals only. */
 static float okl_best_edge(const float *bins, float low, float step, float weight, float sum, float least_branch,
                            float *best_cut, float *left_weight, float *left_sum) {
     float n[BINS], s[BINS], missing = weight, lacking = sum, best = 0.0f, left = 0.0f, total = 0.0f;

@@ -1,7 +1,7 @@
 /* Random Fourier features: z = root (cos u, sin u), u = scale * sum_j values_j columns_j, each half D numbers long.
  *
  *   features   z
- *   far        the same for arguments of any size, by the C library
+ *   far        z for arguments of any size, by the C library
  *   step       w += c z
  */
 #ifndef RIVER_OKL_FOURIER_H
@@ -9,7 +9,7 @@
 
 #include <Python.h>
 
-#define FARTHEST 1e6 /* arguments up to here are reduced by vectors */
+#define FARTHEST 1e6 /* largest argument that vectors reduce */
 
 typedef struct {
     void (*features)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale,

@@ -3,8 +3,8 @@
  * A BLAS would split a step of 20 microseconds among spinning threads, and its order of summation depends on them.
  * Nothing here copies, allocates or requires alignment.
  *
- * Matrices are row-major: a[i * ld + j], ld the leading dimension. Of symmetric matrices and triangular factors only
- * the lower triangle is read and written (the upper one in Fortran's order).
+ * Matrices are row-major: a[i * ld + j], ld the leading dimension. Only the lower triangle of symmetric matrices and
+ * triangular factors is read and written (the upper one in Fortran's order).
  */
 #ifndef RIVER_OKL_LINALG_H
 #define RIVER_OKL_LINALG_H
@@ -19,10 +19,10 @@ typedef struct {
                             double *out);
     /* A <- A + weight v v', A symmetric */
     void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v);
-    /* both, the update first; each number of A is loaded once */
+    /* rank_one, then symmetric_times; each number of A is loaded once */
     void (*rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale,
                            const double *v, double keep, double *out);
-    /* A = L L'; returns 0, or the row, counted from 1, whose pivot is not positive: A is then undefined */
+    /* A = L L'; returns 0, or the row, from 1, whose pivot is not positive: A is then undefined */
     Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n);
     /* b <- L^-1 b */
     void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b);
@@ -35,7 +35,7 @@ typedef struct {
     /* out = A' v */
     void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
     /* out <- out + A B, where A[i, k] is a[i row + k column], i < m, and B has depth rows and n columns; with `lower`
-     * the part of out above the diagonal may be left as it is */
+     * the part of out above the diagonal is undefined */
     void (*add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
                         Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out, Py_ssize_t ld_out);
     /* A = sum_i values_i v_i v_i', v_i the rows of `vectors`; the symmetric A is overwritten, and scratch has room for

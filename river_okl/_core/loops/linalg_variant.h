@@ -12,7 +12,7 @@ static INLINE double NAME(total)(vec v) {
 #endif
 }
 
-/* out[k] += total(s[k]) for W vectors, by shuffling halves: the same sums in the same order. */
+/* out[k] += total(s[k]) for W vectors, by shuffling halves: with the same sums in the same order as `total`. */
 static INLINE void NAME(add_totals)(double *out, const vec *s) {
 #if W == 8 && HAVE_SHUFFLES
     vec t[4], u[2];
@@ -78,7 +78,7 @@ static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
     }
 }
 
-/* Load the first m numbers at p, and 0; store only these.  m may be less than 0 or more than W. */
+/* Load or store only the first m numbers at p; others are 0, or unchanged.  m may be less than 0 or more than W. */
 #if W == 8
 #define FIRST(m) ((__mmask8)((1u << (m)) - 1))
 #define LOAD_FIRST(p, m) ((vec)_mm512_maskz_loadu_pd(FIRST(m), p))
@@ -96,8 +96,8 @@ static const int64_t masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0,
 #endif
 #define ROWS (W == 8 ? 8 : 4)
 
-/* Each number of the triangle is loaded once for its row and its column; ROWS rows at a time, and blocks of eight rows
- * on the diagonal separately.  The scale is applied at the end.  With `moved`, A becomes A + weight u u' on the way,
+/* Each number of the triangle is loaded once for its row and its column, ROWS rows at a time; blocks of eight rows on
+ * the diagonal are separate.  The scale is applied at the end.  With `moved`, A also becomes A + weight u u',
  * with the same bits as by rank_one. */
 static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const int moved, double weight,
                                  const double *u, double scale, const double *v, double keep, double *out) {
@@ -195,7 +195,7 @@ static void NAME(rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double 
     NAME(product)(a, ld, n, 1, weight, u, scale, v, keep, out);
 }
 
-/* Eight rows at a time: loops with predictable ends. */
+/* Eight rows at a time, so that the ends of the loops are predictable. */
 static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
     Py_ssize_t j = 0;
 #if W >= 4
@@ -255,8 +255,8 @@ static void NAME(solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, doub
     }
 }
 
-/* Cholesky by blocks of C columns. The contribution of earlier columns is a product of two slices of L, computed by
- * tiles of R rows in registers, from C packed rows. */
+/* Cholesky by blocks of C columns. The contribution of earlier columns is a product of two slices of L, in tiles of R
+ * rows held in registers, from C packed rows. */
 #define R (W == 8 ? 8 : 4)
 #define C (2 * W)
 #define DEPTH 256
@@ -294,7 +294,7 @@ static void NAME(tile_row)(const double *x, Py_ssize_t step, const double *packe
     STORE(tile + W, s1);
 }
 
-/* By the tiles of the Cholesky decomposition; few rows of B at a time, so that those of A stay in the cache, too. */
+/* By the tiles of the Cholesky decomposition. Few rows of B at a time leave those of A in the cache. */
 static void NAME(add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
                               Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out,
                               Py_ssize_t ld_out) {
@@ -374,11 +374,11 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
                     return j + r + 1;
             }
         }
-        for (int k = 0; k < C; k++) /* the block's columns, which the rows below subtract in turn */
+        for (int k = 0; k < C; k++) /* the block's columns, subtracted in turn by the rows below */
             for (int c = 0; c < C; c++) packed[k * C + c] = k < c && c < columns ? block[c * ld + k] : 0.0;
         for (Py_ssize_t i = j + C; i < n; i += R) {
             const int rows = n - i < R ? (int)(n - i) : R;
-            double solved[R * C]; /* not in the tile: loading a vector after storing a part of it stalls */
+            double solved[R * C]; /* apart from the tile: loading a vector after storing a part of it stalls */
             for (int r = 0; r < rows; r++) memcpy(tile + r * C, a + (i + r) * ld + j, sizeof(double) * C);
             for (int k = 0; k < C; k++) {
                 const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
@@ -428,7 +428,7 @@ static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, P
     }
 }
 
-/* First M = L^-1, each row from the rows above, then M'M, each row from the rows below. */
+/* First M = L^-1, each row from the rows above; then M'M, each row from the rows below. */
 static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
     enum { BLOCK = 8 * W };
     for (Py_ssize_t i = 0; i < n; i++) {

@@ -2,9 +2,9 @@
  *
  * alpha kappa_m + alpha_p kappa_p becomes alpha_z kappa_z, z = h x_m + (1-h) x_p, |alpha| >= |alpha_p|. For equal signs
  * |alpha_z(h)| = |alpha| kappa^((1-h)^2) + |alpha_p| kappa^(h^2) has its maximum over [0, 1] in [1/2, 1]. With
- * h = 1/(1 + e^-s), L = -ln kappa and l = ln |alpha/alpha_p| it is at the largest root of psi(s) = s - L tanh(s/2) - l,
- * which is convex for s >= 0, so that Newton's method descends to it from s = L + l. For opposite signs |alpha_z|
- * increases up to h = 1.
+ * h = 1/(1 + e^-s), L = -ln kappa and l = ln |alpha/alpha_p|, the maximum is at the largest root of the function
+ * psi(s) = s - L tanh(s/2) - l, convex for s >= 0: Newton's method descends to it from s = L + l. For opposite signs
+ * |alpha_z| increases up to h = 1.
  *
  *   losses   ||alpha_i kappa_i + alpha_p kappa_p - alpha_z kappa_z||^2 for all i, up to SLACK (alpha_i^2 + alpha_p^2)
  *   merged   h, alpha_z and the loss for one of them, to full precision
@@ -33,7 +33,7 @@ static double merged(double alpha, double alpha_p, double kappa, double *h, doub
     if (alpha * alpha_p > 0.0) {
         const double ratio = logarithm_of_ratio(alpha, alpha_p);
         double s = L + ratio;
-        for (int i = 0; i < 60; i++) { /* quadratic, except for kappa = e^-2 and equal coefficients */
+        for (int i = 0; i < 60; i++) { /* converges quadratically, except for kappa = e^-2 and equal coefficients */
             const double tangent = tanh(s / 2.0), slope = 1.0 - L / 2.0 * (1.0 - tangent * tangent);
             const double step = (s - L * tangent - ratio) / (slope > 1e-12 ? slope : 1e-12);
             s -= step;

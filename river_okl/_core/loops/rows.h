@@ -1,15 +1,15 @@
 /* The basic loops over support vectors.
  *
  *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features of x
- *   distances   the row of |x - z_i|^2, if x has (nearly) all features: accurate for large offsets, too
+ *   distances   the row of |x - z_i|^2, if x has (nearly) all features: also accurate for large offsets
  *   distances_tile  the rows of TILE samples at once
- *   dots_under  the rows of dot products under one or two metrics at once; `more` adds to existing ones
- *   single_dots_under  the same for points in single precision
- *   dots_at     the dot products with the points at some positions, under all METRICS
+ *   dots_under  the rows of dot products under one or two metrics at once; `more` adds to existing values
+ *   single_dots_under  dots_under for points in single precision
+ *   dots_at     the dot products with the points at given positions, under all METRICS
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, their sums and products
  *   inner       sum_i alpha_i kappa(x, z_i)
  *   add_losses  the loss if x replaces z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
- *   least       the position of the smallest of them
+ *   least       the position of the smallest number
  *   nearest     the positions of the points nearest to x
  *   closest     the same without their order, how far the nearest and the last of them are, and a farther one
  *   losses      of fusing a support vector with every other one (merging.h)

@@ -1,11 +1,11 @@
 /* The vector loops of rows.h, written once on GCC/Clang vector types and compiled for each instruction set.
  *
- * simd.h includes this file once for each of them. Arrays are aligned to 64 bytes and padded to a multiple
+ * simd.h includes this file once per instruction set. Arrays are aligned to 64 bytes and padded to a multiple
  * of 8 doubles; the padding holds finite numbers.
  */
 
-/* exp(t) for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction t = n ln 2 + r with
- * |r| <= ln 2 / 2, where adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13. */
+/* exp(t) for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction t = n ln 2 + r, where
+ * |r| <= ln 2 / 2 and adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13. */
 static INLINE vec NAME(exp)(vec t) {
     const vec magic = SET(6755399441055744.0);
     t = AT_LEAST(t, SET(-708.0));
@@ -39,8 +39,8 @@ static INLINE vec NAME(sqrt)(vec v) {
 #endif
 }
 
-/* out += sum_j TERM(vals[j], rows[j]): eight vectors of support vectors at a time stay in registers over all features,
- * so that each number of Z is loaded once and nothing is stored in between. */
+/* out += sum_j TERM(vals[j], rows[j]).  Sums of eight vectors of support vectors stay in registers over all features,
+ * so that each number of Z is loaded once and no sum is stored in between. */
 #define SUM_OVER_FEATURES(function, TERM)                                                                              \
     static void function(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) {     \
         Py_ssize_t i = 0;                                                                                              \
@@ -76,8 +76,8 @@ static INLINE vec NAME(sqrt)(vec v) {
 SUM_OVER_FEATURES(NAME(dots), PRODUCT)
 SUM_OVER_FEATURES(NAME(distances), SQUARED_DIFFERENCE)
 
-/* distances for TILE samples at once, the same numbers in the same order: each number of Z that is loaded serves all of
- * them.  Sample s has its values at vals + s * m and its row at out + s * stride. */
+/* `distances` for TILE samples at once, with the same numbers in the same order: each number of Z is loaded only once
+ * for all of them.  Sample s has its values at vals + s * m and its row at out + s * stride. */
 static void NAME(distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
                                  Py_ssize_t stride) {
     enum { K = W == 8 ? 4 : 2 }; /* TILE * K sums stay in registers: AVX-512 has 32, the others 16 */
@@ -108,8 +108,8 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
 
-/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j]; `more` adds to existing ones.  Each
- * number of Z is loaded once. */
+/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j], or += with `more`.  Each number of Z is
+ * loaded once. */
 static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
                                  double *const *out, const int M) {
     enum { K = W == 8 ? 8 : 2 };
@@ -144,8 +144,8 @@ static void NAME(dots_under)(const double *const *rows, const double *vals, Py_s
         NAME(dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-/* The same for rows in single precision, in which the products are summed, too: half of the memory to read, and twice
- * as many numbers in a vector. */
+/* `dots_of` with rows and sums in single precision: this halves the memory to read, and doubles the numbers per
+ * vector. */
 #if W > 1
 static INLINE void NAME(widen)(singles sum, int more, double *out) {
     half parts[2];
@@ -211,7 +211,7 @@ static void NAME(single_dots_under)(const float *const *rows, const double *vals
         NAME(single_dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-/* out[s] += the same for the points at some positions, under all METRICS, summed in double precision. */
+/* Add the dot products with the points at given positions, under all METRICS, summed in double precision. */
 static INLINE void NAME(dots_at_of)(const void *const *rows, const double *vals, Py_ssize_t m, const int32_t *at,
                                     Py_ssize_t n, double *const *out, const int single) {
     for (Py_ssize_t i = 0; i < n; i += W) {
@@ -245,14 +245,14 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
     return NAME(exp)(SET(-f->gamma) * distance);
 }
 
-/* x.z from |x|^2 + |z|^2 and |x-z|^2: 0 where it is lost in their rounding, as that of a long and a short vector may be. */
+/* x.z from |x|^2 + |z|^2 and |x-z|^2: 0 if it is lost in their rounding, as for a long and a short vector. */
 static INLINE vec NAME(dot_of)(vec squares, vec distance) {
     const vec dot = SET(0.5) * (squares - distance), noise = SET(1e-13) * squares;
     return AS_REAL(AS_INT(dot) & (LESS(noise, dot) | LESS(dot, -noise)));
 }
 
-/* `kernel_row` of the commonest kernels, a Gaussian with or without a linear one: the same numbers without a choice for
- * every vector. */
+/* `kernel_row` of the most common kernels, a Gaussian with or without a linear one: the same numbers without branches
+ * in the loop. */
 static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
                              Py_ssize_t n, double *out) {
     const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma), zero = SET(0.0), two = SET(2.0);
@@ -272,7 +272,7 @@ static void NAME(common_row)(const Program *k, const double *row, int is_distanc
 }
 
 /* out = kernel values from the row of dot products or of squared distances: a sum over terms of weight * product over
- * factors. Each of the two rows gives the other by |x - z|^2 = |x|^2 + |z|^2 - 2 x.z, which rounding can make a little
+ * factors. Either row follows from the other by |x - z|^2 = |x|^2 + |z|^2 - 2 x.z, which rounding can make slightly
  * negative. */
 static void NAME(kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq,
                              Py_ssize_t n, double *out) {
@@ -302,7 +302,7 @@ static void NAME(kernel_row)(const Program *k, const double *row, int is_distanc
     }
 }
 
-/* a . b, in the same order whatever the length of the padding: eight vectors in turn, then pairwise. */
+/* a . b: eight vectors in turn, then pairwise, so that the length of the padding does not change the sum. */
 static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
     vec s[4] = {SET(0.0), SET(0.0), SET(0.0), SET(0.0)};
     Py_ssize_t i = 0;
@@ -321,7 +321,7 @@ static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
 #endif
 }
 
-/* out += coef^2 (own - row^2 / own), where that is positive */
+/* out += coef^2 (own - row^2 / own), if positive */
 static void NAME(add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) {
     const vec k = SET(own), inverse = SET(1.0 / own), zero = SET(0.0);
     for (Py_ssize_t i = 0; i < n; i += W) {
@@ -330,10 +330,10 @@ static void NAME(add_losses)(const double *coef, const double *row, double own, 
     }
 }
 
-/* The first of the smallest of n numbers, of which there is at least one vector. */
+/* Return the first position of the smallest of n numbers, at least one vector. */
 static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
     vec low = *(const vec *)values;
-    ivec at = (ivec)AS_INT(low) & 0; /* the vector that each lane's smallest is in */
+    ivec at = (ivec)AS_INT(low) & 0; /* index of the vector with each lane's smallest number */
     for (Py_ssize_t i = W; i < n; i += W) {
         const vec v = *(const vec *)(values + i);
         const ivec less = LESS(v, low);
@@ -368,9 +368,9 @@ static INLINE vec NAME(lanes)(const double *sq, const double *dot, Py_ssize_t st
     return low;
 }
 
-/* The `count` points of the first n that are nearest to x: the smallest sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2;
- * the first of equal ones.  `lows` has room for a vector for every SEGMENT points: the smallest distance in each lane.
- * The distances within a segment are computed again if it has one of the nearest points. */
+/* Find the `count` of the first n points that are nearest to x, by sq[i] - 2 x.z_i = |x-z|^2 - |x|^2; the first wins a
+ * tie.  `lows` has room for one vector per SEGMENT points: the smallest distance in each lane.  The distances in a
+ * segment are computed again if one of the nearest points is in it. */
 static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count,
                           Py_ssize_t *found) {
     const Py_ssize_t segments = (n + SEGMENT - 1) / SEGMENT;
@@ -378,7 +378,7 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
         const Py_ssize_t end = (b + 1) * SEGMENT < n ? (b + 1) * SEGMENT : n / W * W;
         *(vec *)(lows + b * W) = NAME(lanes)(sq, dot, b * SEGMENT, end);
     }
-    for (Py_ssize_t i = n / W * W; i < n; i++) { /* what fills no vector */
+    for (Py_ssize_t i = n / W * W; i < n; i++) { /* the remainder after the last full vector */
         double *const lane = lows + (segments - 1) * W + i % W;
         const double v = sq[i] - 2.0 * dot[i];
         *lane = v < *lane ? v : *lane;
@@ -399,7 +399,7 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
     }
 }
 
-/* The k-th smallest of n numbers, which are reordered: the k smallest are first (Hoare 1961, without branches). */
+/* Return the k-th smallest of n numbers, and move the k smallest to the front (Hoare 1961, without branches). */
 static double NAME(smallest)(double *v, Py_ssize_t n, Py_ssize_t k) {
     Py_ssize_t low = 0, high = n;
     while (high - low > 1) {
@@ -428,11 +428,11 @@ static double NAME(smallest)(double *v, Py_ssize_t n, Py_ssize_t k) {
     return v[k - 1];
 }
 
-/* The `near` nearest of the first n points in order of position, the first of equally far ones; and the smallest, the
- * near-th and the far-th smallest sq[i] - 2 x.z_i, near <= far <= n.
+/* Find the `near` nearest of the first n points, in order of position; the first ones win ties.  Set `distances` to the
+ * smallest, near-th and far-th smallest sq[i] - 2 x.z_i, near <= far <= n.
  *
- * Each lane of a segment has a point at its smallest distance, so that the far-th smallest of these is a bound below
- * which few other points are.  `some`, `others` and `at` are scratch with room for n. */
+ * Each lane of a segment has a point at its smallest distance.  The far-th smallest of these distances is thus a bound,
+ * and few other points are below it.  `some`, `others` and `at` are scratch with room for n. */
 static void NAME(closest)(const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far,
                           double *some, double *others, int32_t *at, Py_ssize_t *found, double *distances) {
     const Py_ssize_t lanes = n / SEGMENT * W;
@@ -466,8 +466,8 @@ static void NAME(closest)(const double *sq, const double *dot, Py_ssize_t n, Py_
     }
 }
 
-/* Sums of exp(-gamma v) and of its fourth power over the first n points, v = offset + sq[i] - 2 x.z_i: squared distances,
- * less the smallest of them if that is in the offset, so that the sums do not vanish. */
+/* Sum exp(-gamma v) and its fourth power over the first n points, v = offset + sq[i] - 2 x.z_i: squared distances, less
+ * the smallest one if the offset contains it, so that the sums do not vanish. */
 static void NAME(densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma,
                             double *wide, double *narrow) {
     const vec two = SET(2.0), zero = SET(0.0), start = SET(offset), factor = SET(-gamma);
@@ -480,7 +480,7 @@ static void NAME(densities)(const double *sq, const double *dot, Py_ssize_t n, d
         sums[0] += e;
         sums[1] += square * square;
     }
-    if (i < n) { /* what fills no vector */
+    if (i < n) { /* the remainder after the last full vector */
         const vec v = start + *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
         vec e = NAME(exp)(factor * AT_LEAST(v, zero));
         double tail[W];

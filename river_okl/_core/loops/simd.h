@@ -3,9 +3,9 @@
  *     #define LOOPS "rows_variant.h"
  *     #include "simd.h"
  *
- * In LOOPS, NAME(f) is the name of f in this variant, W the number of doubles in a vector (1: plain C, for any other
- * compiler), vec an aligned vector, loose an unaligned one. Nothing is built with -march=native or -ffast-math (which
- * breaks the reduction in exp); the variant is chosen at import.
+ * In LOOPS, NAME(f) is the name of f in this variant; W is the number of doubles in a vector (1 is plain C, for other
+ * compilers), vec an aligned vector and loose an unaligned one. Nothing is built with -march=native or -ffast-math
+ * (which breaks the reduction in exp): the variant is chosen at import.
  */
 #ifndef RIVER_OKL_SIMD_H
 #define RIVER_OKL_SIMD_H

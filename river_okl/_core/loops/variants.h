@@ -1,4 +1,4 @@
-/* The loops of the other headers for each instruction set: compiled only in the module simd, as it takes seconds. */
+/* The loops of the other headers for each instruction set. Only the module simd compiles them, as it takes seconds. */
 #ifndef RIVER_OKL_VARIANTS_H
 #define RIVER_OKL_VARIANTS_H
 

@@ -4,9 +4,9 @@
 typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
 typedef double NAME(loose) __attribute__((vector_size(W * 8), may_alias, aligned(8)));
 typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
-typedef float NAME(singles) __attribute__((vector_size(W * 8), may_alias)); /* twice as many numbers */
-typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* as many: half of the size */
-#if W == 8 /* the numbers of a row at these positions */
+typedef float NAME(singles) __attribute__((vector_size(W * 8), may_alias)); /* 2 W numbers */
+typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* W numbers */
+#if W == 8 /* GATHER loads the numbers of a row at given positions */
 #define GATHER(row, at) ((vec)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(at)), row, 8))
 #define GATHER_SINGLE(row, at) \
     ((vec)_mm512_cvtps_pd(_mm256_i32gather_ps(row, _mm256_loadu_si256((const __m256i *)(at)), 4)))
@@ -17,7 +17,7 @@ typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* a
 #define GATHER(row, at) ((vec){(row)[(at)[0]], (row)[(at)[1]]})
 #define GATHER_SINGLE(row, at) GATHER(row, at)
 #endif
-#if W == 8 /* not 0.0 + x, which turns -0.0 into 0.0 and so is not optimised away */
+#if W == 8 /* not 0.0 + x, which cannot be optimised away as it turns -0.0 into 0.0 */
 #define SET(x) ((vec){x, x, x, x, x, x, x, x})
 #elif W == 4
 #define SET(x) ((vec){x, x, x, x})
