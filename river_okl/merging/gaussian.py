@@ -151,7 +151,7 @@ def importance_of(posterior: Posterior, basis: Places) -> Arrays:
 
 
 def heaviest(held: NDArray[np.int64], importance: Arrays, capacity: int) -> NDArray[np.int64]:
-    """Return the candidates if at most ``most`` points may remain; ``importance`` is that of all points."""
+    """Return the candidates if at most ``capacity`` points may remain; ``importance`` is that of all points."""
     order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
     found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * capacity])]
     return found
