@@ -475,8 +475,8 @@ def test_mixtures_without_a_shared_dictionary_improve_on_the_start(name):
     for seed in range(3):
         stream = streams.dense(task(cls), 2400, seed=seed)
         start, models = four_mixtures(cls, stream)
-        everyone = river_okl.merge(models, start=start), start, *models
-        losses.append([statistics.mean(off(model.predict_one(x), y) for x, y in stream[1500:]) for model in everyone])
+        with_start = river_okl.merge(models, start=start), start, *models
+        losses.append([statistics.mean(off(model.predict_one(x), y) for x, y in stream[1500:]) for model in with_start])
     merged, start, *shards = np.mean(losses, axis=0)
     assert merged < np.mean(shards) + 0.2 * (start - np.mean(shards))
 

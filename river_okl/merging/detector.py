@@ -50,14 +50,14 @@ class Detectors(Merging):
 
     space: Any
     start: Any
-    everyone: list[Any]
-    movers: list[tuple[float, Any]]
+    with_start: list[Any]
+    active: list[tuple[float, Any]]
 
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Scored)
-        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.in_order()))
+        self.names = list(dict.fromkeys(name for _, each in self.active for name in each.in_order()))
         self.at = {name: j for j, name in enumerate(self.names)}
-        for each in self.everyone:
+        for each in self.with_start:
             for name in each.names:
                 self.at.setdefault(name, len(self.at))
             each.settle(np.zeros(0, dtype=np.int64), self.at)
@@ -67,7 +67,7 @@ class Detectors(Merging):
         """Return the points, sampled if there are too many, and their radii."""
         union: dict[Any, Any] = {}
         of_start = {frozenset(point.items()) for point in self.start.points}
-        for share, each in self.movers:
+        for share, each in self.active:
             for point, radius in zip(each.points, each.state["radii"].tolist(), strict=True):
                 key = frozenset(point.items())
                 owner = self.start if key in of_start else each  # the detector whose scale the point is on
@@ -94,7 +94,7 @@ class Detectors(Merging):
 
     def rescaled(self, point: dict[Hashable, float], own: Statistics, common: Statistics) -> dict[Hashable, float]:
         """Return a point of a detector with these statistics in the units of the merged detector."""
-        if len(self.movers) == 1:
+        if len(self.active) == 1:
             return point
         found = {}
         for name, (mean, deviation, centred) in common.items():
@@ -110,7 +110,7 @@ class Detectors(Merging):
 
     def latest_of(self, of: Callable[[Any], NDArray[Any]], capacity: int) -> NDArray[Any]:
         """Return the latest values: those of the start, then the new ones of all detectors, evenly interleaved."""
-        learners = [each for _, each in self.movers if each.ranked > self.start.ranked]
+        learners = [each for _, each in self.active if each.ranked > self.start.ranked]
         new = [of(each)[-(each.ranked - self.start.ranked) :] for each in learners]
         order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
         found = of(self.start)
@@ -128,11 +128,11 @@ class Detectors(Merging):
 
     def residuals(self, X: Arrays, ranked: int) -> tuple[State, Arrays]:
         """Return the regressions of the features on each other, fitted to the points, and the latest scores."""
-        if len(self.movers) == 1 and self.keeps_places(self.movers[0][1]):
-            state = self.movers[0][1].state
+        if len(self.active) == 1 and self.keeps_places(self.active[0][1]):
+            state = self.active[0][1].state
             return state["residuals"], state["scales"][-1]
         n = self.start.state["residuals"]["n"]
-        n += sum(each.state["residuals"]["n"] - n for _, each in self.movers)
+        n += sum(each.state["residuals"]["n"] - n for _, each in self.active)
         n = min(max(n, 1), 2 * MEMORY - 1)
         inputs = np.hstack([np.ones((len(X), 1)), X])[:, :MAX_INPUTS]
         sums = (n - 1) * (inputs.T @ inputs / max(1, len(X)) + RIDGE * np.eye(inputs.shape[1]))
@@ -152,7 +152,7 @@ class Detectors(Merging):
             X[i, [self.at[name] for name in point]] = [*point.values()]
         self.space = SimpleNamespace(X=X)  # what ``distances`` needs of a space
         seen = self.total("seen")
-        ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.movers)
+        ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.active)
         residuals, numbers = self.residuals(X, ranked)
         return {
             "points": stored(points, capacity + 1),

@@ -88,13 +88,13 @@ def _solve_union(shards: Shards, model: TVMClassifier) -> None:
     The weights that shards add to those of the start are summed.  If several shards have merged a prototype of the
     start away, its sum is negative: it is set to 0, and the weights of each label are scaled to the correct sum.
     """
-    everyone = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
-    for each in everyone:
+    with_start = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
+    for each in with_start:
         each._settle()
-    points, places = places_of([each._f for each in everyone])
+    points, places = places_of([each._f for each in with_start])
     n_labels = max(2, model._f.n_classes)
-    masses = np.zeros((len(everyone), len(points), n_labels))
-    for mass, each, at in zip(masses, everyone, places, strict=True):
+    masses = np.zeros((len(with_start), len(points), n_labels))
+    for mass, each, at in zip(masses, with_start, places, strict=True):
         np.add.at(mass, at, each._mass)
     total = masses[0] + sum(share * (mass - masses[0]) for share, mass in zip(shards.evidence, masses[1:], strict=True))
     wanted = np.maximum(total.sum(axis=0), 0.0)

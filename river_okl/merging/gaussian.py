@@ -171,15 +171,15 @@ def merged(shards: Shards) -> Any:
     """Return the process with all evidence."""
     model = shards.new()
     total = shards.total(lambda each: each._f.seen)
-    everyone = [shards.start, *shards.models]
-    points, places = places_of([each._f.points for each in everyone], twins=True)
+    with_start = [shards.start, *shards.models]
+    points, places = places_of([each._f.points for each in with_start], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
     space = Space.with_points(points, model._f.kernel.terms)
     gram = functools.partial(space.gram, model._f.kernel, None)
     prior_variance, forgetting = _prior_variance(shards.models[0]), model.forgetting
     grams = [gram(at, at) for at in places]
-    posteriors = [_posterior(each, K) for each, K in zip(everyone, grams, strict=True)]
+    posteriors = [_posterior(each, K) for each, K in zip(with_start, grams, strict=True)]
     bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
     shares = shards.shares
     chosen = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))

@@ -152,14 +152,14 @@ class Merging:
         self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
         self.task = self.first.task
         self.donors = self.donors_of_trees()
-        owners = [self.donors[0], *(each for _, each in self.movers)]  # the first one's features keep their places
+        owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         at = {name: j for j, name in enumerate(self.names)}
-        for each in self.everyone:
+        for each in self.with_start:
             for name in (*each.names, *each.state["points"]["names"]):
                 at.setdefault(name, len(at))
-        X, rows, self.content = joined([each.state["points"] for each in self.everyone], at)
-        for each, own in zip(self.everyone, rows, strict=True):
+        X, rows, self.content = joined([each.state["points"] for each in self.with_start], at)
+        for each, own in zip(self.with_start, rows, strict=True):
             each.settle(own, at)
         self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
         self.weights = self.merged_weights(len(at))
@@ -171,21 +171,21 @@ class Merging:
         self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
         self.all = [apart(model) for model in shards.models]
         self.start = apart(shards.start)
-        self.everyone = [self.start, *self.all]
+        self.with_start = [self.start, *self.all]
         self.check_start()
-        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
-        self.first = self.movers[0][1]
+        self.active = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.first = self.active[0][1]
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence))
 
     def donors_of_trees(self) -> list[Mixed]:
         """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
-        first = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))
-        others = [mover for mover in self.movers if mover is not first and mover[0] >= LEAST_SHARE * first[0]]
+        first = max(self.active, key=lambda each: (each[0], -each[1].error_of_trees()))
+        others = [each for each in self.active if each is not first and each[0] >= LEAST_SHARE * first[0]]
         return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
         """Raise if a shard saw a feature before it left the start, and the start did not see it in the same sample."""
-        counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.everyone]
+        counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.with_start]
         for i, features in enumerate(counted[1:]):
             for name, (first, count) in features.items():
                 known = counted[0].get(name, (0, 0))
@@ -194,22 +194,22 @@ class Merging:
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
         """Return the average over the shards."""
-        return self.averaged([of(each) for _, each in self.movers])
+        return self.averaged([of(each) for _, each in self.active])
 
     def averaged(self, found: Any) -> Any:
         """Return the average of values of the shards."""
-        return average([share for share, _ in self.movers], found)
+        return average([share for share, _ in self.active], found)
 
     def each(self, expert: Any, name: str) -> Arrays:
         """Return an expert's array in every shard, with features and units converted to the merged mixture's."""
         ((array, axes),) = ((array, axes) for array, axes in expert.arrays() if array.name == name)
         kinds = [getattr(axis, "name", None) for axis in axes]
-        found = [each.state[expert.name][name] for _, each in self.movers]
+        found = [each.state[expert.name][name] for _, each in self.active]
         if "feature" in kinds:
             at = kinds.index("feature")
-            found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
+            found = [self.along(at, each, own) for (_, each), own in zip(self.active, found, strict=True)]
         if array.power:
-            ratios = [self.units(each)[0] for _, each in self.movers]
+            ratios = [self.units(each)[0] for _, each in self.active]
             found = [ratio**array.power * own for ratio, own in zip(ratios, found, strict=True)]
         return np.stack(found)
 
@@ -234,12 +234,12 @@ class Merging:
     def points(self, rows: Rows) -> list[dict[Hashable, float]]:
         """Return these points, as the models store them."""
         owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
-        for i, each in enumerate(self.everyone):
+        for i, each in enumerate(self.with_start):
             owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
         pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
-        return [self.everyone[i].f.points.point(at) for i, at in pairs]
+        return [self.with_start[i].f.points.point(at) for i, at in pairs]
 
-    def positions(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
+    def add_points(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
         """Return the positions of these rows among the points of the merged mixture, and add those that are missing.
 
         With ``equal`` any point with the same content matches.
@@ -270,15 +270,15 @@ class Merging:
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
         """Return the merged statistics of a feature, from the start and every shard that learned it."""
-        before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
+        before, ends = self.start.feature(name), [each.feature(name) for _, each in self.active]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
             before = None  # all shards dropped the feature, and it was new again
         start, count = (Moments(), 0) if before is None else (_moments(before["numbers"]), before["count"])
         evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
-        learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.movers, strict=True)]
+        learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.active, strict=True)]
         learned = learned if any(learned) else evidence
         present, votes, gap, streams = 0.0, 0.0, self.seen, []
-        for e, new, (_, each), end in zip(evidence, learned, self.movers, ends, strict=True):
+        for e, new, (_, each), end in zip(evidence, learned, self.active, ends, strict=True):
             if end is None:
                 continue
             known = before is not None and end["first"] == before["first"]
@@ -294,13 +294,13 @@ class Merging:
 
     def words(self) -> Rows:
         """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
-        found = np.concatenate([each.state["words"] for _, each in self.movers])
+        found = np.concatenate([each.state["words"] for _, each in self.active])
         return found[np.sort(np.unique(found, return_index=True)[1])][-MAX_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
         """Return the weights of every feature under every metric, averaged over the mixtures that have the feature."""
         total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
-        for share, each in self.movers:
+        for share, each in self.active:
             total[each.columns] += share * each.weights[each.columns]
             mass[each.columns] += share
         found: Arrays = np.divide(total, mass, out=np.ones_like(total), where=mass > 0.0)
@@ -315,7 +315,7 @@ class Merging:
         squares = ((X * X) @ self.weights).T
         means = ("slopes", "slope_counts", "differences", "squares")
         return {
-            **{name: self.averaged([self.known(each, name) for _, each in self.movers]) for name in means},
+            **{name: self.averaged([self.known(each, name) for _, each in self.active]) for name in means},
             **{f"weights_{m}": self.weights[: len(self.names), m].copy() for m in range(1, METRICS)},
             **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
             **self.relevance(),
@@ -363,7 +363,7 @@ class Merging:
     def merged_kernels(self) -> list[KernelChoice]:
         """Return kernels of the kinds with the highest weights, at their positions in the first mixture."""
         support: dict[tuple[float, int], float] = {}
-        for share, each in self.movers:
+        for share, each in self.active:
             for k, kernel in enumerate(each.kernels):
                 weight = max(LEAST_WEIGHT, each.kernel_weight(k))
                 support[kernel.kind] = support.get(kernel.kind, 0.0) + share * weight
@@ -374,7 +374,7 @@ class Merging:
 
     def kernel_of_kind(self, kind: tuple[float, int]) -> KernelChoice:
         """Return a kernel with the average of its owners' means."""
-        owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
+        owners = [(share, kernel) for share, each in self.active for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
         distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
         square = sum(share * kernel.mean_square for share, kernel in owners) / mass
@@ -443,14 +443,14 @@ class Merging:
 
     def dictionary(self, capacity: int) -> tuple[Rows, list[State], list[State]]:
         """Return the points that the processes share, K⁻¹ of every kernel, and every posterior."""
-        own = [each.rows[each.processes["points"]] for each in self.everyone]
+        own = [each.rows[each.processes["points"]] for each in self.with_start]
         bases: list[list[Places]] = []
         posteriors: list[list[list[Posterior]]] = []
         for k in range(len(self.kernels)):
             grams = [self.gram(k, rows, rows) for rows in own]
             bases.append([Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)])
             posteriors.append(
-                [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
+                [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.with_start, own, grams, strict=True)]
             )
         moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
         chosen = np.unique(np.concatenate(moved))
@@ -514,7 +514,7 @@ class Merging:
         names = "log_then", "then_is_known", "change"
         if self.task == "regression":
             return {name: state[name] for name in (*names, "then_residuals", "late_losses")}
-        if len(self.movers) == 1:
+        if len(self.active) == 1:
             return {name: self.first.state[name] for name in (*names, "late_shares")}
         shares = self.mean(lambda each: each.state["late_shares"])
         return {name: state[name] for name in names} | {"late_shares": shares}
@@ -570,7 +570,7 @@ class Merging:
             "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "seen": self.seen,
-            "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.movers),
+            "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.active),
             "updates": max(each.state["updates"] for each in self.all),
             "pending": without_predictions(self.first.state["pending"]),
         }

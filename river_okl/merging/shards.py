@@ -208,10 +208,10 @@ def aligned(shards: Shards) -> Shards:
         _check_start(shards)
     if not issubclass(kind, LabelModel):
         return shards
-    everyone = [shards.start, *shards.models]
-    names = joined([model._labels for model in everyone])
+    with_start = [shards.start, *shards.models]
+    names = joined([model._labels for model in with_start])
     shards.models[0]._labels.check(names, type(shards.models[0]).__name__, multiclass=shards.models[0]._multiclass)
-    start, *models = (with_labels(model, names) for model in everyone)
+    start, *models = (with_labels(model, names) for model in with_start)
     return dataclasses.replace(shards, models=models, start=start)
 
 

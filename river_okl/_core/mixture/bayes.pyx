@@ -137,7 +137,7 @@ cdef class Bayes(Expert):
     def merged(self, merging):
         """Return the state as if counted along one stream of the average length."""
         seen, mean, variance = [merging.each(self, name) for name in ("seen", "mean", "variance")]
-        counts = np.array([share for share, _ in merging.movers])[:, None, None] * seen
+        counts = np.array([share for share, _ in merging.active])[:, None, None] * seen
         total = np.minimum(counts.sum(axis=0), seen.max(axis=0))  # as in ``Merging.mean``
 
         def averaged(values):

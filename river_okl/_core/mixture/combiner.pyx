@@ -173,7 +173,7 @@ cdef class Combiner(Expert):
     def merged_linear(self, merging):
         """Return coefficients weighted by their precision, in the inputs and units of the merged mixture."""
         found = []
-        for share, each in merging.movers:
+        for share, each in merging.active:
             ratio, shift = merging.units(each)
             state, n = each.state[self.name]["linear"], self.linear.size
             to, of = merging.inputs(each, n, n)
@@ -186,7 +186,7 @@ cdef class Combiner(Expert):
 
     def merged_stack(self, merging):
         """Return a stack that restarts as the mixture's mean, because merged processes have other errors."""
-        if len(merging.movers) == 1:
+        if len(merging.active) == 1:
             return merging.first.state[self.name]["stack"]
         weights = np.exp(merging.log_weights())
         coef = np.append(weights / weights.sum(), np.zeros(self.stack.size - len(weights)))

@@ -70,5 +70,5 @@ cdef class Difference(TargetForest):
             ratio, (count, mean, variance, *_) = merging.units(each)[0], each.state[self.name]["change"]
             return count, ratio * mean, ratio**2 * variance
 
-        _, latest = max([(each.seen, last(each)) for _, each in merging.movers])
+        _, latest = max([(each.seen, last(each)) for _, each in merging.active])
         return TargetForest.merged(self, merging) | {"last": latest, "change": merging.running(change)}

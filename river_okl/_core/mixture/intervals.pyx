@@ -123,7 +123,7 @@ cdef class Intervals(Expert):
     def merged(self, merging):
         """Merge the model of the scale by precision, like a linear regression."""
         found = []
-        for share, each in merging.movers:
+        for share, each in merging.active:
             scale = each.state[self.name]["scale"]
             found.append((share, scale["coef"], merging.unpacked(scale["covariance"], self.scale.size)))
         return Expert.merged(self, merging) | {"scale": merging.by_precision(found), "run": 0}

@@ -139,7 +139,7 @@ cdef class Logistic(Expert):
         of_feature = [PRIOR_OF_WORD if is_word(name) else PRIOR for name in merging.names]
         priors = np.array([PRIOR_OF_WORD, *of_feature])[:n]
         found = []
-        for share, each in merging.movers:
+        for share, each in merging.active:
             state = each.state[self.name]
             rows = isqrt(2 * len(state["covariance"]))
             to, of = merging.inputs(each, n, rows)

@@ -251,14 +251,14 @@ cdef class Neighbours(Expert):
     def merged(self, merging):
         """Merge the latest samples, in order of arrival; each point keeps its target, in the merged units."""
         ages = {}
-        for _, each in merging.movers:
+        for _, each in merging.active:
             own = each.rows[each.state[self.name]["latest"]][::-1].tolist()
             ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
         sums = merging.space.X.sum(axis=1)  # ties of age: independent of the order of the models
         chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:self.max_points][::-1]
-        position = merging.positions(sorted(chosen))
+        position = merging.add_points(sorted(chosen))
         targets = np.zeros(len(merging.space))
-        for each in merging.everyone:
+        for each in merging.with_start:
             ratio, shift = merging.units(each) if self.n_classes == 1 else (1.0, 0.0)
             targets[each.rows] = ratio * each.state[self.name]["targets"] + shift
         return Expert.merged(self, merging) | {

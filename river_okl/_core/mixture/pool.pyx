@@ -294,7 +294,7 @@ cdef class Pool(Expert):
         """Merge as a sum of expansions, Σ w_i f_i, which keeps the points with the largest coefficients."""
         total = np.zeros((len(merging.space), self.per_class.n))
         held = np.zeros(len(merging.space), dtype=np.bool_)
-        for share, each in merging.movers:
+        for share, each in merging.active:
             own = merging.content[each.rows[each.state[self.name]["points"]]]
             np.add.at(total, own, share * each.state[self.name]["coef"].T)
             held[own] = True
@@ -307,7 +307,7 @@ cdef class Pool(Expert):
             # project the function of the evicted points onto the points that stay
             K = merging.space.gram(kernel, weights, staying, staying)
             total[staying] += solved(K, merging.space.sums(kernel, weights, staying, leaving, total[leaving]))
-        position = merging.positions(staying.tolist(), equal=True)
+        position = merging.add_points(staying.tolist(), equal=True)
         places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
         order = np.argsort(places, kind="stable")
         return {

@@ -128,6 +128,6 @@ cdef class Vote(Expert):
         """Merge the running errors and losses; the correction's regression restarts, like the stack."""
         if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
             return self.state()
-        regressions = [each.state[self.name]["regression"] for _, each in merging.movers]
+        regressions = [each.state[self.name]["regression"] for _, each in merging.active]
         found = Expert.merged(self, merging)
         return found | {"regression": regressions[0]} if len(regressions) == 1 else self.state() | found
