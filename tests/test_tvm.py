@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import random
 
@@ -15,7 +16,7 @@ from river_okl._core.function import dual
 from river_okl.algorithms import tvm
 from tests import reference, streams
 from tests.discovery import snapshot
-from tests.test_hostile import interrupted
+from tests.test_interrupts import before_line, interrupted
 
 KERNEL = kernels.RBF(0.5)
 MERGING = pytest.mark.parametrize("merging", ["global", "nearest"])
@@ -303,7 +304,7 @@ def test_an_exception_before_any_line_leaves_a_working_model():
     while True:
         line += 1
         model = copy.deepcopy(start)
-        if not interrupted(model, *stream[40], line):
+        if not interrupted(functools.partial(model.learn_one, *stream[40]), before_line, line):
             break
         restored = river_okl.loads(river_okl.dumps(model))
         for one in (model, restored):
