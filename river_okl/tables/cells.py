@@ -168,10 +168,9 @@ def _date(parts: dict[str, str], day_first: bool) -> datetime.date | None:
         return None
 
 
-def _zone(text: str | None) -> datetime.timezone | None:
+def _zone(text: str | None) -> datetime.tzinfo | None:
     if text is None:
         return None
     if text[0] not in "+-":
         return datetime.UTC
-    minutes = 60 * int(text[1:3]) + int(text[3:][-2:] or "0")
-    return datetime.timezone(datetime.timedelta(minutes=-minutes if text[0] == "-" else minutes))
+    return datetime.time.fromisoformat(f"00:00{text}").tzinfo
