@@ -1,13 +1,13 @@
 """Faults that the tests must notice: each is seeded in a copy of the checkout, which is built and tested.
 
-    python -m tests.faults                  # all faults, two at a time: an hour
+    python -m tests.faults                  # all faults, two at a time: ten minutes
     python -m tests.faults pool stack       # those whose name or file contains one of these
     python -m tests.faults --check          # only whether the text of each fault is still there, once
 
-A fault is a few lines of a file and what replaces them; faults are in one file per group of folders, with the tests
-that are tried first, after those marked fast.  ``killed_by.json`` has the first test that fails, and how many digests
-of ``tests.frozen`` differ.  This test stays; of the others nothing is known.  A fault whose text is gone has to be
-written anew for the code that took its place, unless that was deleted.
+A fault is a few lines of a file and what replaces them; faults are in one file per group of folders.
+``killed_by.json`` has a test that fails with each of them.  It is tried first, and stays; if it is gone or passes, all
+tests are tried, after those marked fast the ones that the file of the fault names.  A fault whose text is gone has to
+be written anew for the code that took its place, unless that was deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOT = HERE.parent.parent
 RESULTS = HERE / "killed_by.json"
 JOBS = 2
 LONGEST = 900  # seconds of one run of tests
-ENOUGH = 1  # tests that fail: those that are listed stay
+ENOUGH = 1  # tests that fail
 SLOW = (  # tests that a fault is not tried on
     "tests/checkpoint/test_altered.py",
     "tests/test_benchmarks.py",
@@ -78,15 +78,12 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def killers(folder: Path, first: list[str]) -> list[str] | str:
-    """The tests that fail, by file and name, and the digests."""
-    found: list[str] = []
-    frozen = run(folder, "-m", "tests.frozen")
-    if frozen.returncode:
-        found.append("frozen: " + (frozen.stdout.splitlines() or ["raises"])[-1])
+def killer(folder: Path, first: list[str], listed: str) -> str:
+    """The first test that fails, or what happens instead; "" if all pass."""
     options = ["-p", "no:cacheprovider", "-rfE", "--tb=no", f"--maxfail={ENOUGH}"]
     others = [f"--ignore={path}" for path in (*SLOW, *first)]
-    for selection in (["-m", "fast", "tests"], ["-m", "not fast", *first], ["-m", "not fast", *others, "tests"]):
+    all_tests = [["-m", "fast", "tests"], ["-m", "not fast", *first], ["-m", "not fast", *others, "tests"]]
+    for selection in ([[listed]] if listed else []) + all_tests:
         try:
             done = run(folder, "-m", "pytest", *options, *selection)
         except subprocess.TimeoutExpired:
@@ -95,11 +92,11 @@ def killers(folder: Path, first: list[str]) -> list[str] | str:
             return f"signal {-done.returncode}"
         tests = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.M)
         if tests:
-            return [*found, *dict.fromkeys(tests)]
-    return found
+            return tests[0]
+    return ""
 
 
-def tried(fault: Fault, folder: Path) -> list[str] | str:
+def tried(fault: Fault, folder: Path, listed: str) -> str:
     path = folder / fault["file"]
     text = path.read_text(encoding="utf-8")
     module = path.with_suffix("").relative_to(folder)
@@ -111,7 +108,7 @@ def tried(fault: Fault, folder: Path) -> list[str] | str:
             done = run(folder, "setup.py", "-q", "build_ext", "--inplace")
             if done.returncode:
                 return "does not compile"
-        return killers(folder, fault["tests"])
+        return killer(folder, fault["tests"], listed)
     finally:
         path.write_text(text, encoding="utf-8")
         for each, content in kept.items():
@@ -135,17 +132,16 @@ def main() -> int:
         for job in range(JOBS):
             folders.put(copy_of_checkout(Path(scratch, str(job))))
 
-        def in_some_folder(fault: Fault) -> list[str] | str:
+        def in_some_folder(fault: Fault) -> str:
             folder = folders.get()
             try:
-                return tried(fault, folder)
+                return tried(fault, folder, results.get(fault["name"], ""))
             finally:
                 folders.put(folder)
 
         placed = [fault for fault in chosen if not misplaced(fault)]
         for fault, found in zip(placed, pool.map(in_some_folder, placed), strict=True):
-            count = len(found) if isinstance(found, list) else found
-            print(f"{fault['name']}: {count or 'SURVIVES'}", flush=True)
+            print(f"{fault['name']}: {found or 'SURVIVES'}", flush=True)
             results[fault["name"]] = found
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return 0
