@@ -149,6 +149,9 @@ class Source:
             self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - removed with the process
             shutil.copyfileobj(sys.stdin.buffer, self.copy)
             self.copy.flush()
+            with self.errors_named(), self.unpacked() as file:  # damage shows at the checksum, not as a bad row
+                while file.read(2**20):
+                    pass
 
     @contextlib.contextmanager
     def unpacked(self) -> Iterator[BinaryIO]:

@@ -462,7 +462,9 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            return self._decision(x) if not self._alone else f.evaluate(x) if f else 0.0
+            if not self._alone:
+                return self._decision(x)
+            return f.evaluate(x) if f else 0.0
         finally:
             lock.release()
 

@@ -165,6 +165,11 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     _multiclass = True
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._f.n_classes != max(2, len(self._labels)):
+            raise ValueError(f"{self._f.n_classes} classes for {len(self._labels)} labels")
+
     def _probabilities(self, x: Any) -> list[float]:
         """Return the probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError

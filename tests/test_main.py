@@ -648,6 +648,16 @@ def test_compressed_standard_input(capsys, tmp_path, monkeypatch, pack):
                 assert result(capsys, "--data", "-", "RBPClassifier")["samples"] == 60
 
 
+def test_damage_of_standard_input_is_no_bad_row(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    packed = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i * i % 1009, i % 2) for i in range(3000)))
+    for at in range(len(packed) // 4, len(packed) - 8, len(packed) // 16):
+        path.write_bytes(packed[:at] + bytes([packed[at] ^ 16]) + packed[at + 1 :])
+        with path.open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            assert complaint(capsys, "--data", "-", "RBPClassifier").startswith("standard input is damaged: "), at
+
+
 def test_libsvm_whose_first_lines_have_no_features(tmp_path):
     path = tmp_path / "a"
     path.write_text("-1\n+1 # none\n-1 3:0.5\n")

@@ -11,7 +11,7 @@ import statistics
 
 import numpy as np
 import pytest
-from river import compose, ensemble, feature_extraction, preprocessing, stats
+from river import compose, ensemble, feature_extraction, optim, preprocessing, stats
 from river.datasets import synth
 
 import river_okl
@@ -626,6 +626,25 @@ def test_incompatible_models_are_rejected(models, options, error, text):
     with pytest.raises(error, match=text) as raised:
         river_okl.merge(models, **options)
     assert "\n" not in str(raised.value)
+
+
+def test_parameters_of_a_model_alone_are_not_compared():
+    """A user's loss may have no ==, or one that gives an array."""
+
+    class Weighted(optim.losses.Hinge):
+        def __init__(self):
+            super().__init__()
+            self.table = np.arange(3.0)
+
+        def __eq__(self, other):
+            return self.table == other.table
+
+    model = river_okl.OGDClassifier(loss=Weighted())
+    model.learn_stream(streams.dense("classification", 20))
+    close(
+        scores(river_okl.merge([model]), streams.dense("classification", 40)),
+        scores(model, streams.dense("classification", 40)),
+    )
 
 
 @pytest.mark.parametrize("unit", [1.0, 8.0])

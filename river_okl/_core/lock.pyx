@@ -9,6 +9,7 @@ Uncontended, it costs one comparison and one assignment under the GIL: a few nan
   ``TURNS`` such calls it must queue.  Handing over at each call would cost a context switch per sample.
 - ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally: lock.release()`` is
   safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the cost of ``with``.
+
 A forked process has one thread, the one that called ``fork``, but its copy of a lock records the parent's other
 threads: they wait for it, or hold it, for ever.  The first slow call after a fork forgets the waiting threads.  If
 another thread held the lock, the model may be in the middle of a step, and every call raises.  The thread that forked

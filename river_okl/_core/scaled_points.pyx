@@ -89,7 +89,7 @@ cdef class ScaledPoints(Table):
 
     cdef int evaluate_encoded(self, Sample *x) except -1:
         """Scale the last sample and compute its answer."""
-        cdef Py_ssize_t i, size = self.encoded, lacking
+        cdef Py_ssize_t i, size = self.encoded, lacking, allocated
         self.fresh = False
         x.size = size
         self.scaler.find(x)
@@ -100,8 +100,9 @@ cdef class ScaledPoints(Table):
         reserve_sample(x, size + lacking)
         reserve_sample(&self.samples[1 - self.last], size + lacking)
         if size + lacking > self.values_allocated:
-            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
-            self.values = self.doubles(self.values, 0, self.values_allocated)
+            allocated = max(8, size + lacking, 2 * self.values_allocated)
+            self.values = self.doubles(self.values, 0, allocated)
+            self.values_allocated = allocated
         for i in range(size):
             self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
         if lacking:

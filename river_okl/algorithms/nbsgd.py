@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -328,7 +328,11 @@ class NBSGD(SuffixAverage, SGD):
 
 def _with_l2(constructor: F, l2: float) -> F:
     """The constructor with another default λ, which is larger in regression."""
-    return cast(F, functools.partialmethod(constructor, l2=l2))
+    init: Any = constructor
+    made: Any = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
+    made.__kwdefaults__ = {**init.__kwdefaults__, "l2": l2}
+    made.__annotations__ = init.__annotations__
+    return cast(F, made)
 
 
 class KernelSGDClassifier(KernelSGD, KernelClassifier):

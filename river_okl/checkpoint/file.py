@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 4  # 1 to 3 were those of versions 0.2 to 0.4, which are no longer supported
+VERSION = 5  # 1 to 3 were those of versions 0.2 to 0.4, 4 was never released; they are not supported
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]

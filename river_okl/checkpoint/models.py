@@ -8,7 +8,7 @@ not.  ``_check_state()`` of the model checks the consistency between attributes.
 A part of a model, compiled or plain, is an attribute with two methods, and perhaps a third::
 
     state() -> dict            names and plain values: None, bool, int, float, str, tuples, lists, dicts, NumPy arrays
-    restore(state) -> None     given such a dict; if something is missing or out of range, ValueError and no change
+    restore(state) -> None     given such a dict; if something is missing or out of range, ValueError: discard the part
     room_for(state) -> int     only if restoring may need more memory than the state: number of bytes
 
 The first two identify a part.  The model's constructor must have created it; nothing in a file creates a part.

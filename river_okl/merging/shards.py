@@ -133,18 +133,22 @@ def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int
     first = found[0]
     if not isinstance(first, base.Base):
         raise TypeError(f"models[0] is {kind_of(first)}; only models of river_okl and pipelines of them merge")
-    return checked(
-        Shards(found, first.clone() if start is None else start, _checked_weights(weights, len(found)), budget)
-    )
+    _check_alike(found, start)
+    new = first.clone() if start is None else start
+    return aligned(Shards(found, new, _checked_weights(weights, len(found)), budget))
 
 
-def checked(shards: Shards) -> Shards:
-    """Models, or a part of each, aligned, or an error that names what differs."""
-    first = shards.models[0]
-    for i, model in enumerate(shards.models[1:], start=1):
-        check_same(first, model, "models[0]", f"models[{i}]")
-    check_same(first, shards.start, "models[0]", "start")
-    return aligned(shards)
+def checked(parts: Shards) -> Shards:
+    """Return the shards of a part of each model, aligned, or raise an error that names what differs."""
+    _check_alike(parts.models, parts.start)
+    return aligned(parts)
+
+
+def _check_alike(models: list[Any], start: Any) -> None:
+    for i, model in enumerate(models[1:], start=1):
+        check_same(models[0], model, "models[0]", f"models[{i}]")
+    if start is not None:
+        check_same(models[0], start, "models[0]", "start")
 
 
 def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float] | None:

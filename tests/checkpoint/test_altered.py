@@ -13,6 +13,7 @@ import pytest
 import river_okl
 from river_okl import checkpoint, kernels
 from river_okl.checkpoint import CheckpointError
+from river_okl.labels import Labels
 from tests import streams
 from tests.checkpoint.files import assembled, edited, good, item_of, learned, little_memory, made, pieces, try_to_use
 from tests.discovery import CLASSES, small, task
@@ -67,6 +68,29 @@ def test_every_array_of_an_expansion_is_checked(part, name):
                     checkpoint.loads(assembled(document, changed))
                 checked += 1
     assert checked > 10
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.SOGPClassifier])
+def test_labels_beyond_the_classes_are_rejected(cls):
+    """The core takes a label's position for an index of a class."""
+    model = small(cls)
+    model.learn_stream([({"a": t % 7}, t % 3) for t in range(30)])
+    model._labels = Labels([*range(4000)])
+    with pytest.raises(CheckpointError, match="3 classes for 4000 labels"):
+        checkpoint.loads(checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor, river_okl.OKLDetector])
+def test_flags_of_features_are_bools(cls):
+    """Their sum is the room for features that a sample lacks."""
+    model = small(cls)
+    for t in range(30):
+        x = {"a": t % 7, "b": t % 5, "c": t}
+        model.learn_one(*((x,) if cls is river_okl.OKLDetector else (x, t % 2)))
+    make, options, state = model._f.__reduce__()
+    for centred in (np.full(3, 1 / 3), np.array([3, -1, -1])):
+        with pytest.raises(ValueError, match="centred"):
+            make(*options).restore(state | {"scaler": state["scaler"] | {"centred": centred}})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

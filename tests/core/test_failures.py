@@ -112,11 +112,25 @@ assert failed >= 3, failed
 """
 
 
+PREDICTIONS = """
+import river_okl
+model, x = river_okl.OKLClassifier(), {("f", i): 1.0 for i in range(300_000)}
+for t in range(30):
+    model.learn_one({"a": float(t % 5), "b": 1.0}, bool(t % 2))
+before, failed = pickle.dumps(model), 0
+for megabytes in range(0, 60, 2):
+    model = pickle.loads(before)
+    failed += limited(megabytes, lambda: model.predict_one(x))
+    model.predict_one(x)
+assert failed >= 10, failed
+"""
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer reserves 20 TB")
-@pytest.mark.parametrize("act", [GRAM, FEATURES], ids=["gram", "features"])
-def test_running_out_of_memory_leaves_an_incomplete_expansion(act):
+@pytest.mark.parametrize("act", [GRAM + TRIED, FEATURES + TRIED, PREDICTIONS], ids=["gram", "features", "predictions"])
+def test_running_out_of_memory_leaves_an_incomplete_model_or_changes_nothing(act):
     """Each in its own process: memory freed by one would suffice for the next."""
-    command = [sys.executable, "-c", LIMITED + act + TRIED]
+    command = [sys.executable, "-c", LIMITED + act]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

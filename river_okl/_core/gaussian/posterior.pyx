@@ -68,8 +68,7 @@ cdef class Basis(Owner):
         self.q = self.doubles(self.q, self.capacity, capacity)
         self.column = self.doubles(self.column, self.capacity, capacity)
         if self.products != NULL:
-            self.release(self.products)
-            self.products = self.doubles(NULL, 0, 2 * capacity * capacity)
+            self.products = self.doubles(self.products, 0, 2 * capacity * capacity)
         self.inverse.reserve(capacity)
         self.capacity = capacity
         return 0

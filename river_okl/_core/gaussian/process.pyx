@@ -76,6 +76,11 @@ cdef class Process(Owner):
         return self.points.n
 
     @property
+    def n_classes(self):
+        """1: numeric targets."""
+        return 1 if self.posterior.numeric else max(2, self.posterior.columns)
+
+    @property
     def supports(self):
         """The positions of the points with coefficients: all points."""
         return range(self.points.n)

@@ -8,7 +8,6 @@ large rises count as changes.
 
 from libc.math cimport fmax, fmin, sqrt
 
-
 from river_okl._core.states import LARGEST_COUNT
 
 LARGEST = 1e20                      # of an average of losses, and of their variance

@@ -14,7 +14,6 @@ a row show that the size of errors has changed, and everything restarts.
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
 
-
 from river_okl._core.states import LARGEST_COUNT
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)

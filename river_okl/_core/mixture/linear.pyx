@@ -49,11 +49,12 @@ cdef class LinearModels(Expert):
 
     cdef int square(self, const Sample *x) except -1:
         """Compute the quadratic features: squares of the values, minus their mean if the feature is centred."""
-        cdef Py_ssize_t j
+        cdef Py_ssize_t j, allocated
         cdef int32_t place
         if x.size > self.allocated:
-            self.allocated = max(8, x.size, 2 * self.allocated)
-            self.squares = self.doubles(self.squares, 0, self.allocated)
+            allocated = max(8, x.size, 2 * self.allocated)
+            self.squares = self.doubles(self.squares, 0, allocated)
+            self.allocated = allocated
         for j in range(x.size):
             place = x.places[j]
             self.squares[j] = fmin(x.scaled[j] * x.scaled[j], LARGEST_SQUARE)

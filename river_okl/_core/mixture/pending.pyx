@@ -20,7 +20,6 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
 cdef Py_ssize_t BYTES = 4096            # maximum average size of a sample's predictions

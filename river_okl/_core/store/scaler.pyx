@@ -29,7 +29,7 @@ import numpy as np
 from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, running_from, running_state, update
 from river_okl._core.store.sample cimport LARGEST_COUNT, is_word
 
-from river_okl._core.states import checked_whole
+from river_okl._core.states import checked_array, checked_whole
 from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import plain, shown
 
@@ -277,6 +277,7 @@ cdef class Scaler(Owner):
         names, free, seen = state["names"], state["free"], checked_whole(state, "seen", 0, LARGEST_COUNT)
         place, first, last, count, centred = columns = [state[name] for name in COLUMNS]
         n = len(names)
+        checked_array(state, "centred", np.bool_, n)
         if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
             raise ValueError("the features of a scaler do not match")
         if free.ndim != 1 or not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
