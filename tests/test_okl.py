@@ -378,7 +378,7 @@ def test_the_parts_are_consistent(kind):
             for t, (x, y) in enumerate(streams.KINDS[kind](task, n=700)):
                 model.predict_one(x)
                 model.learn_one(x, y)
-                if t % 50 == 0 or budget == 2:
+                if t % 50 == 0 or (budget == 2 and t < 150):
                     model._f._check()
             assert model.n_support_vectors <= budget
 

@@ -282,11 +282,11 @@ cdef class Triangle(Owner):
     def state(self):
         """Return the lower triangle, row after row."""
         self.settle()
-        return self.rows()[np.tril_indices(self.n)]
+        return self.rows()[np.tri(self.n, dtype=bool)]
 
     def restore(self, triangle, Py_ssize_t n):
         """Resume from a state of n rows, after checking every number."""
         if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():
             raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows, or some that are not finite")
         self.n, self.weight = n, 0.0
-        self.rows()[np.tril_indices(n)] = triangle
+        self.rows()[np.tri(n, dtype=bool)] = triangle

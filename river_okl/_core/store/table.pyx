@@ -357,7 +357,9 @@ cdef class Table(Owner):
     cdef object saved(self, Array array):
         """Return an array as it is in a state."""
         cells = self.cells(array)
-        return cells[np.tril_indices(len(cells))] if array.triangle else cells.copy() if array.n_axes else cells.item()
+        if array.triangle:
+            return cells[np.tri(len(cells), dtype=bool)]
+        return cells.copy() if array.n_axes else cells.item()
 
     cdef int check_saved(self, Array array, dict state) except -1:
         """Raise ValueError unless the state contains the array with its type and shape, within its bounds."""
@@ -391,7 +393,7 @@ cdef class Table(Owner):
             self.check_saved(array, state)
         for array in named:
             cells = self.cells(array)
-            cells[np.tril_indices(len(cells)) if array.triangle else ...] = state[array.name]
+            cells[np.tri(len(cells), dtype=bool) if array.triangle else ...] = state[array.name]
         for name, part in (self.parts or {}).items():
             part.restore(state[name])
         self.restored()
