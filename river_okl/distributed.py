@@ -225,7 +225,7 @@ class InProcess:
         """Abandon a round."""
 
 
-class Workers(InProcess):
+class Workers:
     """Runs the tasks in n Ray processes."""
 
     def __init__(self, ray: Any, n: int) -> None:
@@ -270,7 +270,7 @@ def rounds(
     sources: list[Iterator[Sample]],
     workers: int,
     every: int,
-    engine: InProcess,
+    engine: InProcess | Workers,
     checkpoint: Path | None = None,
     progress: bool = False,
     sizes: Sequence[int | None] = (),

@@ -185,7 +185,8 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
     for name, value in state.items():
         made = attributes[name]
         if isinstance(value, Part) or _is_part(made):
-            require(isinstance(value, Part) and _is_part(made), f"{name} is {type(value).__name__}")  # not its repr
+            # the message has no repr of a part, which would format all its arrays
+            require(isinstance(value, Part) and _is_part(made), f"{name} is {type(value).__name__}")
             if hasattr(made, "room_for"):
                 read.may_allocate(made.room_for(value.state))
             made.restore(value.state)
