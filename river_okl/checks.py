@@ -54,7 +54,7 @@ def as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signalling NaN of Decimal
+    except ValueError:  # a signaling NaN of Decimal
         return math.nan
 
 
@@ -148,7 +148,7 @@ def check_seed(seed: Any) -> random.Random:
 
 
 def random_key(seed: Any) -> int:
-    """The key of the core's own random numbers."""
+    """Return the key of the core's own random numbers."""
     return int(2.0**53 * check_seed(seed).random())
 
 
@@ -220,8 +220,8 @@ class PerClass(base.Base):
     """A budget for each label if there are more than two: k labels share k times as many support vectors.
 
     A binary model has one function; a model of k > 2 labels has k functions over the same support vectors. With
-    `budget=500` all labels share 500 support vectors. With `budget=PerClass(50)` two labels have 50, three 150, and the
-    26 letters 1,300. Use it if there are many labels, or if their number is unknown. Each support vector has a
+    `budget=500` all labels share 500 support vectors. With `budget=PerClass(50)` two labels share 50, three 150, and
+    the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Each support vector has a
     coefficient for each label, so time grows linearly and memory quadratically with the number of labels.
 
     Parameters

@@ -4,9 +4,8 @@
 * `Spambase` - the UCI set of the BDUOL paper.
 * `GaussianMixture` - the generated set of the SPA paper.
 
-Files are stored like river's: in `$RIVER_DATA/<ClassName>/`, by default
-`~/river_data/<ClassName>/`. A missing file is downloaded on first use; a file put there by hand,
-compressed or not, works too.
+Files are stored like river's: in `$RIVER_DATA/<ClassName>/`, by default `~/river_data/<ClassName>/`. A missing file is
+downloaded on first use. A file put there by hand, compressed or not, works, too.
 """
 
 from __future__ import annotations
@@ -42,26 +41,23 @@ _OPENERS: dict[str, Callable[..., typing.TextIO]] = {
     ".xz": lzma.open,
 }
 
-# What decompressors raise for a truncated file or another format.
+# Errors that decompressors raise for a truncated file or another format.
 _UNREADABLE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
-# In characters, far above any set in the table: a file without line ends is not read into memory.
+# In characters, far above any set in the table, so that a file without line ends is not read into memory.
 _LONGEST_LINE = 1 << 22
 
 
 class _TextDataset(base.RemoteDataset):
     """One or more remote text files, read one after the other, one sample per line.
 
-    River's own class handles one file, unpacks it, and considers it downloaded only if its size is
-    exact to the byte. Here every part may be plain or compressed and of any size; errors in it are
-    reported when it is read.
+    River's own class handles one file, unpacks it, and considers it downloaded only if its size is exact to the byte.
+    Here every file may be plain or compressed and of any size, and its errors are reported when it is read.
 
     """
 
     def __init__(self, urls: list[str], **desc: typing.Any) -> None:
-        super().__init__(  # type: ignore[no-untyped-call]
-            url=urls[0], size=None, unpack=False, **desc
-        )
+        super().__init__(url=urls[0], size=None, unpack=False, **desc)  # type: ignore[no-untyped-call]
         self.urls = urls
 
     @abc.abstractmethod
@@ -138,7 +134,7 @@ class _TextDataset(base.RemoteDataset):
 
     @property
     def _repr_content(self) -> dict[str, str]:
-        # Skips RemoteDataset's, which needs a size known beforehand.
+        # Skip RemoteDataset's, which needs to know the size.
         content: dict[str, str] = super(base.RemoteDataset, self)._repr_content
         content["Path"] = ", ".join(map(str, self.paths))
         content["URL"] = ", ".join(self.urls)
@@ -147,7 +143,7 @@ class _TextDataset(base.RemoteDataset):
 
 
 def _file_names(url: str) -> list[str]:
-    """Names that a file may have on disk; upstream's own first, so that a download replaces it."""
+    """Return the names that a file may have on disk, upstream's own first, so that a download replaces it."""
     upstream = os.path.basename(url)
     stem, suffix = os.path.splitext(upstream)
     if suffix not in _OPENERS:
@@ -157,23 +153,20 @@ def _file_names(url: str) -> list[str]:
 
 def _fetch(url: str, path: pathlib.Path) -> None:
     """Download a file completely or not at all: half a file could pass for a small one."""
+    from river_okl.checkpoint.file import replacing  # takes 0.1 s, and only downloads need it
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with urllib.request.urlopen(url, timeout=60) as response, open(partial, "wb") as file:
-            shutil.copyfileobj(response, file)
-            expected = response.headers["Content-Length"]
-            if expected is not None and file.tell() != int(expected):
-                raise OSError(f"the connection broke after {file.tell()} of {expected} bytes")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with urllib.request.urlopen(url, timeout=60) as response, replacing(str(path)) as file:
+        shutil.copyfileobj(response, file)
+        expected = response.headers["Content-Length"]
+        if expected is not None and file.tell() != int(expected):
+            raise OSError(f"the connection broke after {file.tell()} of {expected} bytes")
 
 
 def _lines(path: pathlib.Path, url: str) -> Iterator[tuple[int, str]]:
-    """Read a file, decompressed, line by line; each with its number."""
+    """Yield the lines of a file, decompressed, each with its number."""
     opener = _OPENERS.get(path.suffix, open)
-    # Latin-1 decodes any byte: the parser rejects anything but numbers, with the line.
+    # Latin-1 decodes any byte; the parser rejects anything but numbers, and names the line.
     with opener(path, "rt", encoding="latin-1", newline="\n") as file:
         for number in itertools.count(1):
             try:
@@ -192,7 +185,7 @@ def _damaged(path: pathlib.Path, number: int, reason: str, url: str) -> ValueErr
 
 
 def _shown(text: str) -> str:
-    """Text of a damaged file, shortened for an error message."""
+    """Return text of a damaged file, shortened for an error message."""
     text = text.strip()
     return repr(text if len(text) <= 60 else text[:60] + "...")
 
@@ -200,19 +193,8 @@ def _shown(text: str) -> str:
 class LIBSVMSet(typing.NamedTuple):
     """Metadata of one set of the LIBSVM data page.
 
-    Parameters
-    ----------
-    task
-        River's name of the task.
-    n_features
-        Number of features, which are numbered from 1.
-    labels
-        The labels in the file, in ascending order; empty for regression.
-    folder
-        Folder on the LIBSVM data page.
-    files
-        File and number of samples of each part.
-
+    ``task`` is River's name of the task. Features are numbered from 1. ``labels`` are in ascending order, and empty for
+    regression. ``folder`` is on the LIBSVM data page. ``files`` has the file and number of samples of each part.
     """
 
     task: str
@@ -235,19 +217,15 @@ def _regression(n_features: int, **files: tuple[str, int]) -> LIBSVMSet:
     return LIBSVMSet(base.REG, n_features, (), "regression", files)
 
 
-# The page splits "train" into "tr" and "val"; "remaining" is its own name. The comment above each
-# set names the papers that use it: A = Ahpatron (Liao et al.), S = SPA (Lu et al.), O = OLRU/OLRD
-# (He & Kwok), N = NBSGD (Le et al.), D = BDUOL (Zhao & Hoi).
+# The page splits "train" into "tr" and "val"; "remaining" is its own name. The comment above each set names the papers
+# that use it: A = Ahpatron (Liao et al.), S = SPA (Lu et al.), O = OLRU/OLRD (He & Kwok), N = NBSGD (Le et al.),
+# D = BDUOL (Zhao & Hoi).
 SETS: dict[str, LIBSVMSet] = {
     # A, S and O ("48,842" is both parts), N
     "a9a": _binary(123, (-1, 1), train=("a9a", 32_561), test=("a9a.t", 16_281)),
     # S (unscaled, train); A (its 271,617 rows are the test part)
     "cod-rna": _binary(
-        8,
-        (-1, 1),
-        train=("cod-rna", 59_535),
-        test=("cod-rna.t", 271_617),
-        remaining=("cod-rna.r", 157_413),
+        8, (-1, 1), train=("cod-rna", 59_535), test=("cod-rna.t", 271_617), remaining=("cod-rna.r", 157_413)
     ),
     # S, O
     "covtype.binary": _binary(54, (1, 2), train=("covtype.libsvm.binary.bz2", 581_012)),
@@ -290,17 +268,9 @@ SETS: dict[str, LIBSVMSet] = {
         val=("dna.scale.val", 600),
     ),
     # O, N: SensIT Vehicle (combined)
-    "vehicle": _multiclass(
-        100,
-        3,
-        train=("vehicle/combined.bz2", 78_823),
-        test=("vehicle/combined.t.bz2", 19_705),
-    ),
+    "vehicle": _multiclass(100, 3, train=("vehicle/combined.bz2", 78_823), test=("vehicle/combined.t.bz2", 19_705)),
     "vehicle_scale": _multiclass(
-        100,
-        3,
-        train=("vehicle/combined_scale.bz2", 78_823),
-        test=("vehicle/combined_scale.t.bz2", 19_705),
+        100, 3, train=("vehicle/combined_scale.bz2", 78_823), test=("vehicle/combined_scale.t.bz2", 19_705)
     ),
     # N; the numbers that its Table 2 gives for "Space GA" are those of abalone
     "abalone": _regression(8, train=("abalone", 4_177)),
@@ -314,24 +284,24 @@ SETS: dict[str, LIBSVMSet] = {
 class LIBSVM(_TextDataset):
     """A data set of the LIBSVM data page.
 
-    Samples are sparse: features absent from a line are absent from the dict. Features are
-    numbered from 1, as in the files. Labels are `bool` for binary classification (the larger of
-    the two labels in the file is `True`), `int` for multi-class and `float` for regression.
+    Samples are sparse: features absent from a line are absent from the dict. Features are numbered from 1, as in the
+    files. Labels are `bool` for binary classification (the larger of the two labels in the file is `True`), `int` for
+    multi-class and `float` for regression.
 
     Parameters
     ----------
     name
         One of the names in `river_okl.datasets.SETS`.
     part
-        `"train"`, `"test"`, or `"both"`, which reads one after the other. Some sets have further
-        parts: `"tr"` and `"val"`, a split of the training part, or `"remaining"`.
+        `"train"`, `"test"`, or `"both"`, which reads one after the other. Some sets have further parts: `"tr"` and
+        `"val"`, a split of the training part, or `"remaining"`.
 
     Notes
     -----
-    The files are looked for in `$RIVER_DATA/LIBSVM/`, as plain text, `.bz2`, `.gz` or `.xz`.
-    Comments (`# ...`) and blank lines are skipped. Any other line must have a label of the set,
-    followed by features of the set with finite values; the error for one that does not names it.
-    A file with more or fewer samples than upstream's is read, with a warning at its end.
+    The files are looked for in `$RIVER_DATA/LIBSVM/`, as plain text, `.bz2`, `.gz` or `.xz`. Comments (`# ...`) and
+    blank lines are skipped. Any other line must have a label of the set, followed by features of the set with finite
+    values; the error for an invalid line names the line. A file with more or fewer samples than upstream's is read,
+    with a warning at its end.
 
     Examples
     --------
@@ -350,8 +320,8 @@ class LIBSVM(_TextDataset):
     References
     ----------
     [^1]: [LIBSVM Data](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/)
-    [^2]: Chang, C.-C. and Lin, C.-J., 2011. LIBSVM: A library for support vector machines. ACM
-          Transactions on Intelligent Systems and Technology, 2(3), 27:1-27:27.
+    [^2]: Chang, C.-C. and Lin, C.-J., 2011. LIBSVM: A library for support vector machines. ACM Transactions on
+          Intelligent Systems and Technology, 2(3), 27:1-27:27.
 
     """
 
@@ -409,7 +379,7 @@ class LIBSVM(_TextDataset):
 
 
 class FeatureNumbers(dict[str, int]):
-    """The features of an arbitrary libsvm file: any integer ≥ 0. The latest are kept, parsed."""
+    """The features of an arbitrary libsvm file: any integer ≥ 0. The latest parsed ones are cached."""
 
     CAPACITY = 2**20
 
@@ -422,7 +392,7 @@ class FeatureNumbers(dict[str, int]):
 
 
 def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, float]]:
-    """The label of a libsvm line, unparsed, and its features."""
+    """Return the label of a libsvm line, unparsed, and its features."""
     # Pair by pair, a9a takes 0.1 s to read; splitting in bulk is no faster with the same checks.
     label, *pairs = line.split()
     x = {}
@@ -443,7 +413,7 @@ def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
     """Reject values that float() accepts but a data file must not have: NaN, infinities, 1_000."""
     if "_" in line:
         raise ValueError("'_' is not part of a number")
-    # The sum is not finite if one value is not; it may also overflow, so look at each.
+    # The sum is not finite if a value is not. It may also overflow, so each value is checked then.
     if not math.isfinite(sum(x.values())):
         for feature, value in x.items():
             if not math.isfinite(value):
@@ -453,9 +423,8 @@ def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
 class Spambase(_TextDataset):
     """Spambase: is an e-mail spam?
 
-    Frequencies (in %) of 48 words and 6 characters in 4,601 e-mails, and three statistics of their
-    runs of capital letters, in the order and with the names of the UCI repository. The first 1,813
-    e-mails are spam.
+    Frequencies (in %) of 48 words and 6 characters in 4,601 e-mails, and three statistics of their runs of capital
+    letters, in the order and with the names of the UCI repository. The first 1,813 e-mails are spam.
 
     Notes
     -----
@@ -474,16 +443,15 @@ class Spambase(_TextDataset):
 
     References
     ----------
-    [^1]: Hopkins, M., Reeber, E., Forman, G. and Suermondt, J., 1999. Spambase. UCI Machine
-          Learning Repository. https://doi.org/10.24432/C53G6X
+    [^1]: Hopkins, M., Reeber, E., Forman, G. and Suermondt, J., 1999. Spambase. UCI Machine Learning Repository.
+          https://doi.org/10.24432/C53G6X
 
     """
 
     _WORDS = (
-        "make address all 3d our over remove internet order mail receive will people report "
-        "addresses free business email you credit your font 000 money hp hpl george 650 lab labs "
-        "telnet 857 data 415 85 technology 1999 parts pm direct cs meeting original project re "
-        "edu table conference"
+        "make address all 3d our over remove internet order mail receive will people report addresses free business "
+        "email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data 415 85 technology 1999 parts "
+        "pm direct cs meeting original project re edu table conference"
     )
 
     features = (
@@ -518,9 +486,8 @@ class Spambase(_TextDataset):
 class GaussianMixture(base.SyntheticDataset):
     """The "Gaussian" data set of the SPA paper: points of two overlapping Gaussians.
 
-    40 % of the points come from N((0, 0), I) and are `False`, 60 % come from N((2, 0), 4I) and
-    are `True`. The second is twice as wide as the first and surrounds it. The paper draws a
-    million points.
+    40 % of the points come from N((0, 0), I) and are `False`, 60 % come from N((2, 0), 4I) and are `True`. The second
+    Gaussian is twice as wide as the first and surrounds it. The paper draws a million points.
 
     Parameters
     ----------
@@ -545,15 +512,13 @@ class GaussianMixture(base.SyntheticDataset):
 
     References
     ----------
-    [^1]: Lu, J., Zhao, P. and Hoi, S. C. H., 2016. Online sparse passive aggressive learning with
-          kernels. SIAM International Conference on Data Mining, 675-683. Section 4.1.
+    [^1]: Lu, J., Zhao, P. and Hoi, S. C. H., 2016. Online sparse passive aggressive learning with kernels. SIAM
+          International Conference on Data Mining, 675-683. Section 4.1.
 
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        super().__init__(  # type: ignore[no-untyped-call]
-            task=base.BINARY_CLF, n_features=2, n_classes=2
-        )
+        super().__init__(task=base.BINARY_CLF, n_features=2, n_classes=2)  # type: ignore[no-untyped-call]
         check_seed(seed)
         self.seed = seed
 
@@ -561,15 +526,9 @@ class GaussianMixture(base.SyntheticDataset):
         rng = check_seed(self.seed)
         while True:
             y = rng.random() < 0.6
-            # Box and Muller: both coordinates at once, and of Python's generators only random()
-            # is guaranteed to be the same in every version. 1 - random() is never 0.
+            # The Box-Muller method gives both coordinates at once. It needs only random(), the one method of Python's
+            # generators that is guaranteed to give the same numbers in every version. 1 - random() is never 0.
             radius = math.sqrt(-2 * math.log(1 - rng.random()))
             angle = 2 * math.pi * rng.random()
             center, deviation = (2.0, 2.0) if y else (0.0, 1.0)
-            yield (
-                {
-                    0: center + deviation * radius * math.cos(angle),
-                    1: deviation * radius * math.sin(angle),
-                },
-                y,
-            )
+            yield {0: center + deviation * radius * math.cos(angle), 1: deviation * radius * math.sin(angle)}, y

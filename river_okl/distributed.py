@@ -1,11 +1,11 @@
 """Learning in several processes or on several machines with Ray (``pip install 'river_okl[ray]'``).
 
-Training is bulk synchronous: in each round the model is sent to all workers as the bytes of a checkpoint, each learns a
-chunk of the data, and the results are merged (merging/). A task is a pure function of its arguments, so that Ray may
-repeat it after losing a worker, with a bit-identical result.
+Training is bulk synchronous: in each round the model is sent to all workers as the bytes of a checkpoint, each worker
+learns a chunk of the data, and the results are merged (merging/). A task is a pure function of its arguments, so Ray
+can repeat it after losing a worker, with a bit-identical result.
 
-While the workers learn a round, the driver reads and sends the next one. They wait only for the merge; the driver holds
-the samples of one round and Ray those of two, however long the data.
+While the workers learn a round, the driver reads and sends the next one. The workers wait only for the merge. Whatever
+the length of the data, the driver holds the samples of one round and Ray those of two.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from river_okl.progress import Progress
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 
 WARM_UP = 1000  # samples that one worker learns first: all then start with the same scales, bandwidths and dictionary
-RETRIES = 10  # of a task whose worker was lost
+RETRIES = 10  # per task whose worker was lost
 
 Sample = tuple[dict[Hashable, Any], Any]
 Origin = tuple[int, int]  # of a sample: its shard and row
@@ -49,28 +49,28 @@ Path = str | os.PathLike[str]
 
 @dataclasses.dataclass
 class Round:
-    """What happened between two merged models."""
+    """Statistics of one round of training, from one merged model to the next."""
 
     samples: int
     """Number of samples learned."""
     metric: float
-    """Accuracy, or in regression the mean absolute error; every sample was predicted before it was learned."""
+    """Accuracy, or in regression the mean absolute error; each sample was predicted before it was learned."""
     bytes: int
     """Bytes of the models sent, both ways."""
     seconds: float
-    """Duration of the round."""
+    """Duration of the round, in seconds."""
     merging: float
-    """Part of it during which the workers waited for the driver."""
+    """Seconds of the round during which the workers waited for the driver."""
 
 
 @dataclasses.dataclass
 class Result:
-    """What ``train`` returns."""
+    """The result of ``train``: the merged model and statistics of each round."""
 
     model: Any
     rounds: list[Round]
     complete: bool = True
-    """Whether all data were learned; after Ctrl-C it is False, and the model is that of the last merge."""
+    """Whether all data were learned; False after Ctrl-C, when ``model`` is that of the last merge."""
 
     @property
     def samples(self) -> int:
@@ -84,7 +84,7 @@ class Result:
 
 
 class ShardError(ValueError):
-    """A sample that cannot be learned: its shard and row, counted from 0, and the model and rounds up to then."""
+    """Raised if a sample cannot be learned; has its shard and row, counted from 0, and the model and rounds so far."""
 
     def __init__(self, shard: int, row: int, why: str, result: Result) -> None:
         super().__init__(f"shard {shard}, row {row}: {why}")
@@ -102,7 +102,7 @@ class Learned(NamedTuple):
 
     model: bytes
     error: float  # wrong predictions, or absolute errors
-    bad: tuple[int, str] | None  # the row of the chunk that could not be learned, and the reason
+    bad: tuple[int, str] | None  # the row that could not be learned, and the reason
 
 
 def learned(start: bytes, chunk: Sequence[Sample]) -> Learned:
@@ -141,19 +141,19 @@ def train(
     model
         A model of river_okl that merges, or a pipeline of transformers and such a model. It is not modified.
     data
-        Pairs (x, y), the path of a CSV or libsvm file, read as by the command line (the larger of two labels becomes
-        True; a target with fractions or more than 20 different numbers needs a regressor), or a `ray.data.Dataset`. It
-        is split among the workers.
+        Pairs (x, y), the path of a CSV or libsvm file, or a `ray.data.Dataset`. The data are split among the workers.
+        A file is read as by the command line: the larger of two labels becomes True, and a target with fractions or
+        more than 20 different numbers needs a regressor.
     shards
-        Instead of ``data``: a list of such, as many as workers. Every worker learns a mix of all, in proportion to
-        their lengths if all of these are known (lists and files).
+        Instead of ``data``: a list of such sources, as many as workers. Every worker learns a mix of all shards, in
+        proportion to their lengths if all lengths are known (lists and files).
     workers
         Number of workers. None: the number of shards, or of processors in Ray's cluster.
     every
         Number of samples that each worker learns between two merges. Larger values need less communication; smaller
         ones keep the workers closer together if the stream drifts.
     target
-        The column to predict, of a CSV file (None: the last) or a dataset.
+        The column to predict, in a CSV file (None: the last) or a dataset.
     checkpoint
         A file to which the merged model is saved after each round, with a log of the rounds beside it (`.rounds`). If
         it exists, training resumes from it, with the same result as an uninterrupted run. A round cut short by an error
@@ -168,12 +168,12 @@ def train(
     Raises
     ------
     ShardError
-        If a sample cannot be learned; it names shard, row and feature, and has the model of the last merge.
+        If a sample cannot be learned. The error names shard, row and feature, and has the model of the last merge.
 
     Notes
     -----
     - The first 1,000 samples are learned by one worker, so that all start from the same scales, bandwidths and points.
-    - Shards may differ, even have one label each. A single source is read in its order: shuffle data that are sorted.
+    - Shards may differ, and may even have one label each. A single source is read in order: shuffle sorted data.
     - Models are sent as checkpoints, which execute no code on load; samples are sent in chunks.
     - The result does not depend on the assignment of chunks to workers, nor on lost workers.
 
@@ -214,11 +214,11 @@ class InProcess:
     """Runs the tasks of a round one after another in this process."""
 
     def send(self, chunk: list[Sample]) -> Any:
-        """Make a chunk available to the tasks; returns its handle."""
+        """Make a chunk available to the tasks, and return its handle."""
         return chunk
 
     def begin(self, start: bytes, sent: list[Any]) -> Iterator[Learned]:
-        """Begin a round on these chunks; returns the results of its tasks, in order."""
+        """Begin a round on these chunks, and return the results of its tasks, in order."""
         return (learned(start, chunk) for chunk in sent)
 
     def stop(self) -> None:
@@ -249,7 +249,7 @@ class Workers:
 
 
 def learned_from(start: bytes, pickled: bytes) -> Learned:
-    """``learned`` for a pickled chunk.
+    """Call ``learned`` on a pickled chunk.
 
     The garbage collector is off: scanning thousands of dicts for cycles would take a fifth of the time.
     """
@@ -275,7 +275,7 @@ def rounds(
     progress: bool = False,
     sizes: Sequence[int | None] = (),
 ) -> Result:
-    """Train in rounds: each worker learns a mix of all sources, in proportion to their sizes if these are known."""
+    """Train in rounds: each worker learns a mix of all sources, in proportion to their sizes if all are known."""
     merge([model, model], start=model)  # a model that does not merge raises before anything is learned
     record = Record(checkpoint)
     model, done = record.found(model)
@@ -290,14 +290,14 @@ def rounds(
             this = coming.next()
             outcomes = engine.begin(start, this.sent)
             while this.sent:
-                following = coming.next()  # while they learn
+                following = coming.next()  # while the workers learn
                 ends, error, sent = [], 0.0, len(start) * len(this.sent)
                 for origins, outcome in zip(this.origins, outcomes, strict=True):
                     if outcome.bad is not None:
                         at, why = outcome.bad
                         raise ShardError(*origins[at], why, result)
                     idle = time.perf_counter()
-                    ends.append(checkpoints.loads(outcome.model))  # while others still learn
+                    ends.append(checkpoints.loads(outcome.model))  # while other workers still learn
                     error += outcome.error
                     sent += len(outcome.model)
                 if len(ends) == 1:
@@ -307,11 +307,11 @@ def rounds(
                     start = checkpoints.dumps(model)
                 outcomes = engine.begin(start, following.sent)
                 now = time.perf_counter()
-                n = this.samples
+                n = sum(map(len, this.origins))
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
-                if this.error is None:  # after a truncated round the later ones would begin elsewhere
+                if this.error is None:  # after a truncated round, later ones would begin elsewhere
                     record.keep(start, result, this.ends)
                 if bar:
                     bar(n)
@@ -327,14 +327,12 @@ def rounds(
 
 
 class _Round(NamedTuple):
-    """A round: its chunks, shard and row of each of their samples, the sources' positions after it, and the error that
-    truncated it."""
+    """The chunks of one round."""
 
     sent: list[Any]
-    origins: list[list[Origin]]
-    samples: int
-    ends: list[int]
-    error: tuple[int, int, Exception] | None
+    origins: list[list[Origin]]  # of the samples of each chunk
+    ends: list[int]  # the sources' positions after the round
+    error: tuple[int, int, Exception] | None  # the one that truncated the round
 
 
 class _Rounds:
@@ -359,28 +357,27 @@ class _Rounds:
             next(itertools.islice(source, n, n), None)
 
     def next(self) -> _Round:
-        sent, origins, samples = [], [], 0
-        for chunk in self.chunks():
-            sent.append(self.send([sample for _, sample in chunk]))
-            origins.append([origin for origin, _ in chunk])
-            samples += len(chunk)
-        return _Round(sent, origins, samples, list(self.rows), self.error)
+        chunks = self.chunks()
+        sent = [self.send([sample for _, sample in chunk]) for chunk in chunks]
+        origins = [[origin for origin, _ in chunk] for chunk in chunks]
+        return _Round(sent, origins, list(self.rows), self.error)
 
-    def chunks(self) -> Iterator[list[tuple[Origin, Sample]]]:
-        """The samples of each worker."""
+    def chunks(self) -> list[list[tuple[Origin, Sample]]]:
+        """Return the samples of each worker."""
         if not self.warm:
             self.warm = True
             if chunk := self.mix(WARM_UP):
-                yield chunk
-                return
+                return [chunk]
         samples = self.mix(self.workers * self.every)
         n = max(math.ceil(len(samples) / self.every), min(self.workers, math.ceil(len(samples) / WARM_UP)))
-        for k in range(n):  # the last samples are split evenly, too, if there are enough
-            yield samples[len(samples) * k // n : len(samples) * (k + 1) // n]
+        # the last samples, too, are split evenly if there are enough
+        return [samples[len(samples) * k // n : len(samples) * (k + 1) // n] for k in range(n)]
 
     def mix(self, n_samples: int) -> list[tuple[Origin, Sample]]:
-        """So many samples of all sources, or what is left, each source spread evenly: workers that saw one label each
-        would not merge into a model that separates them."""
+        """Return up to ``n_samples`` samples of all sources, with those of each source spread evenly.
+
+        Workers that saw one label each would not merge into a model that separates the labels.
+        """
         mixed: list[tuple[Origin, Sample]] = []
         while len(mixed) < n_samples:
             n = n_samples - len(mixed)
@@ -393,19 +390,19 @@ class _Rounds:
         return mixed
 
     def left(self) -> list[int]:
-        """How many samples each source still has according to its size; 1 each if a size is unknown."""
+        """Return how many samples each source has left according to its size, or 1 each if a size is unknown."""
         if None in self.sizes or len(self.sizes) < len(self.sources):
             return [1] * len(self.sources)
         return [max(0, (size or 0) - row) for size, row in zip(self.sizes, self.rows, strict=True)]
 
     def parts(self, n: int, left: list[int]) -> list[list[tuple[Origin, Sample]]]:
-        """So many samples, of the sources in these proportions."""
-        ends = [n * sum(left[:i]) // max(1, sum(left)) for i in range(len(left) + 1)]
+        """Read up to n samples, from the sources in the proportions ``left``."""
+        ends = [n * before // max(1, sum(left)) for before in itertools.accumulate(left, initial=0)]
         found = [self.read(i, end - start) for i, (start, end) in enumerate(itertools.pairwise(ends))]
         return [chunk for chunk in found if chunk]
 
     def read(self, i: int, n: int) -> list[tuple[Origin, Sample]]:
-        """Read this many samples, fewer if the source ends or a sample cannot be read, none after such an error."""
+        """Read n samples of source i: fewer if it ends or a sample cannot be read, none after such an error."""
         chunk: list[tuple[Origin, Sample]] = []
         if self.error is None:
             try:
@@ -418,14 +415,14 @@ class _Rounds:
 
 
 class Record:
-    """The merged model in a file, and beside it a log of the rounds, each with the model's hash."""
+    """Saves the merged model to a file, and beside it a log of the rounds, each with the hash of its model."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = None if path is None else os.fspath(path)
         self.entries: list[dict[str, Any]] = []
 
     def found(self, model: Any) -> tuple[Any, list[Round]]:
-        """The model to resume from, and the rounds so far."""
+        """Return the model to resume from, and the rounds so far."""
         if self.path is None or not os.path.exists(self.path):
             return checkpoints.loads(checkpoints.dumps(model)), []
         digest = _digest(pathlib.Path(self.path).read_bytes())
@@ -463,7 +460,7 @@ def _extra(name: str) -> Any:
 
 
 class Source(NamedTuple):
-    """Samples, how many there are if that is known, and the labels that became False and True."""
+    """Samples, their number if it is known, and the labels that became False and True."""
 
     samples: Iterable[Sample]
     size: int | None = None
@@ -472,7 +469,7 @@ class Source(NamedTuple):
 
 
 def source(data: Any, target: str | None, model: Any) -> Source:
-    """Pairs (x, y), a file whose target suits the model, or a Ray dataset."""
+    """Open pairs (x, y), a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
         try:
@@ -512,7 +509,7 @@ def _check_labels(sources: Sequence[Source]) -> None:
 
 
 class Predictor:
-    """Predictions for a `ray.data.Dataset`, with a model loaded once per actor: ``ds.map_batches(Predictor, ...)``.
+    """Predicts for a `ray.data.Dataset`; each actor loads the model once: ``ds.map_batches(Predictor, ...)``.
 
     Parameters
     ----------
@@ -521,7 +518,7 @@ class Predictor:
     features
         The columns to pass to the model. None: all.
     probabilities
-        Whether to add the probability of each label, too, in columns `probability of ...`.
+        Whether to add the probability of each label, in columns `probability of ...`.
 
     Examples
     --------
@@ -547,7 +544,7 @@ class Predictor:
         self.probabilities = probabilities
 
     def __call__(self, batch: Any) -> Any:
-        """The batch, a dict of arrays or a dataframe, with a column ``prediction``."""
+        """Return the batch, a dict of arrays or a dataframe, with a new column ``prediction``."""
         columns = list(batch if self.features is None else self.features)
         rows = zip(*(np.asarray(batch[name]).tolist() for name in columns), strict=True)
         points = [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,7 +1,7 @@
 """Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
 
-A file is read twice: first to validate it and to infer its schema (``tables/``), or to check it against the schema of
-the model that will read it; then to learn from it.
+A file is read twice. The first pass validates it and infers its schema (``tables/``), or checks it against the schema
+of the model that will read it. The second pass is for learning.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ __all__ = [
 Sample = tuple[dict[Any, Any], Any]
 
 SEPARATORS = ";\t|,"
-FIRST_LINES = 50  # from which the separator and the header are inferred
-MAX_NAMES = 30  # columns that an error lists
-LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
+FIRST_LINES = 50  # used to infer the separator and the header
+MAX_NAMES = 30  # maximum number of columns that an error lists
+LONGEST = 2**25  # maximum number of characters in a row: a compressed file of 200 kB can hold a line of 200 MB
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 OTHERS = {
     b"PK\x03\x04": "an Excel file or a zip archive",
@@ -84,23 +84,35 @@ OTHERS = {
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How to read a file, as far as the user says it."""
+    """The user's options for reading a file."""
 
     target: str | None = None  # None: the last column
     drop: tuple[str, ...] = ()
     task: str | None = None  # "classification" or "regression"; None: inferred from the target
-    na: tuple[str, ...] = ()  # texts that are gaps
-    strings: tuple[str, ...] = ()  # columns that are strings whatever is in them
+    na: tuple[str, ...] = ()  # strings that mean a missing value
+    strings: tuple[str, ...] = ()  # columns read as strings whatever they contain
     decimal: str = "."
-    day_first: bool = False  # of dates that may be either
+    day_first: bool = False  # how to read ambiguous dates
     encoding: str | None = None
+
+    def of_csv(self) -> list[str]:
+        """Return the options for CSV files that the user gave."""
+        values = {
+            "--target": self.target is not None,
+            "--drop": self.drop,
+            "--string": self.strings,
+            "--na": self.na,
+            "--decimal": self.decimal != ".",
+            "--day-first": self.day_first,
+        }
+        return [option for option, value in values.items() if value]
 
 
 AS_INFERRED = Reading()
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean ...?", or "" if no name is close."""
+    """Return "; did you mean ...?", or "" if no known name is close."""
     spelled: dict[str, str] = {}
     for candidate in known:
         if "." in name or "." not in candidate:
@@ -111,7 +123,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclasses.dataclass
 class Stream:
-    """Samples, their task, and whether numbers should be scaled for models that don't do that themselves."""
+    """Samples and their task; ``scaled``: whether to scale numbers for models that do not do so themselves."""
 
     name: str
     samples: Iterable[Sample]
@@ -120,17 +132,17 @@ class Stream:
     scaled: bool
     note: str = ""  # what was inferred from a file
     warnings: tuple[str, ...] = ()
-    schema: Schema | None = None  # of a file
-    labelled: bool = True  # whether there are targets; the others of a stream that has some are None
+    schema: Schema | None = None  # if the stream is a file
+    labelled: bool = True  # whether any sample has a target; the targets of the others are None
 
     @property
     def binary(self) -> tuple[Any, ...]:
-        """The labels in a file that became False and True."""
+        """The labels of the file that became False and True."""
         return self.schema.labels if self.schema and self.task == BINARY else ()
 
 
 class Source:
-    """A file by its path, or standard input, which is copied because it can be read only once."""
+    """A file, or a copy of standard input, which can be read only once."""
 
     def __init__(self, text: str, encoding: str | None = None):
         self.name = text
@@ -149,13 +161,13 @@ class Source:
             self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - removed with the process
             shutil.copyfileobj(sys.stdin.buffer, self.copy)
             self.copy.flush()
-            with self.errors_named(), self.unpacked() as file:  # damage shows at the checksum, not as a bad row
+            with self.errors_named(), self.unpacked() as file:  # report damage by the checksum, not as a bad row
                 while file.read(2**20):
                     pass
 
     @contextlib.contextmanager
     def unpacked(self) -> Iterator[BinaryIO]:
-        """The bytes of the file from its start."""
+        """Open the file, decompressed, at its start."""
         with open(self.path if self.copy is None else os.dup(self.copy.fileno()), "rb") as file:
             file.seek(0)
             begin = file.read(6)
@@ -165,13 +177,13 @@ class Source:
                 yield found
 
     def begin(self, n: int) -> bytes:
-        """The first bytes, unpacked."""
+        """Return the first n bytes, decompressed."""
         with self.unpacked() as file:
             return file.read(n)
 
     @contextlib.contextmanager
     def lines(self) -> Iterator[Lines]:
-        """The lines from the first one on."""
+        """Open the lines of the file, from the first one on."""
         encoding = self.encoding
         if encoding is None or codecs.lookup(encoding).name == "utf-8":
             is_utf16 = self.begin(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -188,12 +200,14 @@ class Source:
             encoding = self.encoding or "UTF-8"
             hint = "" if self.encoding else "; files of Western Europe often are in --encoding cp1252"
             raise UsageError(f"{self.name} is not in {encoding}: {error}{hint}") from None
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # of the system, not of gzip or bz2
+                raise
             raise UsageError(f"{self.name} is damaged: {error}") from None
 
 
 class Lines(Iterator[str]):
-    """Lines of bounded length. A reader of rows sets ``row`` to 0 after each, as quoted fields may have many lines."""
+    """Lines of bounded length. The caller sets ``row`` to 0 after each row, as a quoted field may span many lines."""
 
     def __init__(self, file: TextIO, name: str):
         self.file = file
@@ -230,7 +244,7 @@ class Again:
 
 
 def read_file(text: str, reading: Reading = AS_INFERRED, schema: Schema | None = None) -> Stream:
-    """A file as a stream; with a schema it is read as the file that the schema is of, and may lack the target."""
+    """Open a file as a stream; if a schema is given, the file is read by that schema and may lack the target."""
     source = Source(text, reading.encoding)
     with source.errors_named():
         _reject_binary(source)
@@ -244,10 +258,9 @@ def read_file(text: str, reading: Reading = AS_INFERRED, schema: Schema | None =
         if not is_libsvm:
             _reject_text(source, lines)
             return _read_csv(source, lines, reading) if schema is None else _read_known(source, lines, schema)
-        if reading.target is not None or reading.drop or reading.strings:
+        if options := reading.of_csv():
             raise UsageError(
-                f"{source.name} is a libsvm file, whose target comes first in each line; naming a target or columns to "
-                f"drop is for CSV files"
+                f"{source.name} is a libsvm file, with the target first in each line; {options[0][2:]} is for CSV files"
             )
         return _read_libsvm(source, reading.task, schema)
 
@@ -260,7 +273,7 @@ def _reject_binary(source: Source) -> None:
 
 
 def _reject_text(source: Source, lines: list[str]) -> None:
-    """Raise for text files of other formats, which would be read as CSV files with strings."""
+    """Raise for text files of other formats, which would pass as CSV files of strings."""
     first = lines[0].strip()
     what = ""
     if first[0] in "{[":
@@ -279,19 +292,19 @@ def _reject_text(source: Source, lines: list[str]) -> None:
         raise UsageError(f"{source.name} is {what}: --data takes CSV and libsvm files")
 
 
-# A label, importances and a tag; then namespaces, of which one has a name or several words.
+# A label, importances and a tag; then namespaces, the first of which has a name or several features.
 VOWPAL = re.compile(r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*|'[^\s|,;]*\s+)\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)")
 
 
 def _each(lines: Lines) -> Iterator[str]:
-    """Lines that are rows."""
+    """Yield lines, each of which is a row."""
     for line in lines:
         lines.row = 0
         yield line
 
 
 def _is_libsvm(lines: list[str]) -> bool:
-    """Whether the first lines are libsvm's; samples without features (labels alone) may come first."""
+    """Return whether the lines are in libsvm format; the first samples may have a label and no features."""
     for line in lines:
         if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", line.strip()):
             return True
@@ -304,7 +317,7 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 class _Table(NamedTuple):
-    """How to read the rows of a CSV file: its columns, and that of the target."""
+    """The layout of a CSV file: its separator, its columns, and the position of the target."""
 
     source: Source
     separator: str
@@ -313,10 +326,10 @@ class _Table(NamedTuple):
     at: int | None  # None: no target
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The rows, each with the number of its last line."""
+        """Yield the rows, each with the number of its last line."""
         with self.source.lines() as lines:
             reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=True)
-            line, is_header = 0, self.has_header  # where the last row ended
+            line, is_header = 0, self.has_header  # line: where the last row ended
             try:
                 for row in reader:
                     before, line, lines.row = line, reader.line_num, 0
@@ -335,7 +348,7 @@ class _Table(NamedTuple):
                 raise self.error(line, reader.line_num, error) from None
 
     def error(self, begin: int, end: int, error: csv.Error) -> UsageError:
-        """The error of a row between two lines; for a field that is too long it names the column."""
+        """Return the error of the row between two lines; it names the column of a field that is too long."""
         with self.source.lines() as each:
             lines = list(itertools.islice(_each(each), begin, end))
         longest = csv.field_size_limit(2**31 - 1)
@@ -355,7 +368,7 @@ class _Table(NamedTuple):
         return UsageError(f"{self.source.name}, line {begin + 1}: {error}")
 
     def samples(self, schema: Schema, unlabelled: bool = False) -> Iterator[Sample]:
-        """Features and target of every row; rows without a target are left out, or their target is None."""
+        """Yield features and target of every row; rows without a target are skipped, or have None if ``unlabelled``."""
         places = {name: i for i, name in enumerate(self.header)}
         read = [(name, places[name], reader) for name, reader in schema.readers.items()]
         for line, row in self.rows():
@@ -374,7 +387,7 @@ class _Table(NamedTuple):
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
-    """The rows of the first lines, up to an error, which reading the file will report."""
+    """Return the rows of these lines up to the first error, which is reported when the file is read."""
     rows: list[list[str]] = []
     with contextlib.suppress(csv.Error):
         rows.extend(row for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)
@@ -382,7 +395,7 @@ def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
 
 
 def _first_rows(source: Source, lines: list[str], decimal: str) -> tuple[str, list[list[str]]]:
-    """The separator, and the rows of the first lines, one at least."""
+    """Return the separator and the rows of the first lines, at least one."""
     separator = _separator(lines, decimal)
     if rows := _parsed(lines, separator):
         return separator, rows
@@ -390,7 +403,7 @@ def _first_rows(source: Source, lines: list[str], decimal: str) -> tuple[str, li
 
 
 def _find_columns(source: Source, lines: list[str], reading: Reading) -> tuple[_Table, list[int]]:
-    """The columns, and which are features, from the first lines and the user's choices."""
+    """Return the layout and the positions of the features, from the first lines and the user's options."""
     target, drop = reading.target, {*reading.drop}
     separator, (first, *others) = _first_rows(source, lines, reading.decimal)
     has_header = _is_header(first, others, Cells(reading.na, reading.decimal))
@@ -426,7 +439,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
-    """The schema, from all rows."""
+    """Return the stream of a CSV file, with the schema inferred from all rows."""
     table, features = _find_columns(source, lines, reading)
     header, at, cells = table.header, table.at, Cells(reading.na, reading.decimal)
     assert at is not None
@@ -472,7 +485,7 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
 
 
 def _note(schema: Schema, columns: list[Column], target: Target) -> str:
-    """What was inferred from the file."""
+    """Describe what was inferred from the file."""
     kinds = collections.Counter(DATES if kind.startswith(DATES) else kind for kind in schema.columns.values())
     numeric = [column for column in columns if column.kind == NUMBERS]
     labels = f" ({', '.join(map(str, schema.labels))})" if 0 < len(schema.labels) <= LISTED_LABELS else ""
@@ -492,11 +505,12 @@ def _note(schema: Schema, columns: list[Column], target: Target) -> str:
 
 
 def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
-    """A file with the columns of a schema, checked from its first row to its last; the target may be missing."""
+    """Return the stream of a file with the columns of a schema, after checking all rows; the target may be missing."""
     separator, (first, *_) = _first_rows(source, lines, schema.decimal)
     header = [name.strip() for name in first]
+    known = {*schema.columns, schema.target, *schema.ignored}
     if not schema.header:
-        names = sorted([*schema.columns, schema.target, *schema.ignored], key=int)
+        names = sorted(known, key=int)
         without = [name for name in names if name != schema.target]
         if len(header) not in (len(names), len(without)):
             raise UsageError(f"{source.name} has {len(header)} fields in a row, and that of the model had {len(names)}")
@@ -522,7 +536,6 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
             labels[y] = None
     if not size:
         raise UsageError(f"{source.name} has a header and no rows")
-    known = {*schema.columns, schema.target, *schema.ignored}
     new = [name for name in header if name not in known]
     note = "no target" if at is None else f"target {schema.target}"
     if at is not None and targets < size:
@@ -544,7 +557,7 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
 
 
 def _check_names(source: Source, kinds: dict[str, str]) -> None:
-    """The string x of column a becomes the feature "a=x", which must be no other column's."""
+    """Raise if a column could be named like a one-hot feature: string x in column a becomes "a=x"."""
     encoded = {f"{name}=" for name, kind in kinds.items() if kind == STRINGS}
     for name in kinds:
         for end in re.finditer("=", name):
@@ -556,9 +569,9 @@ def _check_names(source: Source, kinds: dict[str, str]) -> None:
 
 
 def _separator(lines: list[str], decimal: str) -> str:
-    """The separator that splits all lines into the same number of fields, the most fields first.
+    """Return the separator that splits all lines into the same number of fields.
 
-    Commas may be part of numbers, so that another separator is preferred.
+    Of several, any other is preferred to the comma, which may be part of numbers; then the one with the most fields.
     """
     best, best_rank = ";" if decimal == "," else ",", (False, False, 1)
     for separator in SEPARATORS:
@@ -572,8 +585,10 @@ def _separator(lines: list[str], decimal: str) -> str:
 
 
 def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool | None:
-    """Whether the first row is a header: a numeric column begins with a name, or the names are 1, 2, 3, ...; None if it
-    lacks what would tell."""
+    """Return whether the first row is a header, or None if that is undecidable.
+
+    It is one if a numeric column begins with a name, or if the names are 1, 2, 3, ...
+    """
     numeric = [
         i
         for i in range(len(first))
@@ -588,7 +603,7 @@ def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool 
     if all(cells.is_gap(first[i]) for i in numeric):
         rest = [j for j in range(len(first)) if j not in numeric]
         values = any(first[j] in [row[j] for row in others if j < len(row)] for j in rest)
-        return None if values or not rest else True  # a name does not occur among the values
+        return None if values or not rest else True  # names do not occur among the values
     return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
 
 
@@ -596,7 +611,7 @@ def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool 
 
 
 def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Stream:
-    """A libsvm file, whose targets a schema, if given, must know."""
+    """Return the stream of a libsvm file; if a schema is given, its targets are checked against it."""
     numbers, cells = datasets.FeatureNumbers(), Cells()
 
     def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
@@ -623,6 +638,8 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
     for line, _, label in samples_as_written():
         target.see(line, label)
         size += 1
+    if not size:
+        raise UsageError(f"{source.name} has no samples")
     if schema is None:
         found, labels = target.infer(source.name)
         schema = Schema(LIBSVM, {}, "label", found, labels)
@@ -632,7 +649,7 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
 
 
 def is_dense(samples: Iterable[Sample]) -> bool:
-    """Whether each of the first thousand samples has all features: then a file of the libsvm format omits no zeros."""
+    """Return whether each of the first 1,000 samples has all features: then a libsvm file omits no zeros."""
     first = [x.keys() for x, _ in itertools.islice(samples, 1_000)]
     every = set().union(*first)
     return all(len(names) == len(every) for names in first)

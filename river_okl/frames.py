@@ -1,4 +1,4 @@
-"""Dataframes in and out: a matrix or dicts for the core, and predictions in the library of the input."""
+"""Conversion of dataframes: to a matrix or dicts for the core, and of predictions to the library of the input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rows = Frame | list[dict[Any, Any]]
 
 
 def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
-    """The rows and targets of a mini-batch; ``words``: for a model that accepts strings and gaps."""
+    """Return the rows and targets of a mini-batch; ``words``: whether the model accepts strings and missing values."""
     pandas: Any = sys.modules.get("pandas")
     frame: Rows | None = _of_pandas(X, words)
     if frame is None:
@@ -35,7 +35,7 @@ def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any]:
-    """A dataframe of any library, or an error that says what X must be."""
+    """Wrap a dataframe of any library, or raise an error that says what X must be."""
     try:
         return into_frame(X)
     except TypeError:
@@ -46,7 +46,7 @@ def frame_of(X: Any) -> nw.DataFrame[Any]:
 
 
 def targets_of(y: Any) -> list[Any]:
-    """The targets of a mini-batch as a list."""
+    """Return the targets of a mini-batch as a list."""
     if isinstance(y, list | tuple):
         return list(y)
     if isinstance(y, np.ndarray) and y.ndim == 1:
@@ -62,7 +62,7 @@ def targets_of(y: Any) -> list[Any]:
 
 
 def _of_pandas(X: Any, words: bool) -> Frame | None:
-    """A shortcut for pandas with NumPy dtypes: narwhals takes as long as learning hundreds of rows."""
+    """Convert a pandas frame of NumPy dtypes, else return None: narwhals takes as long as learning hundreds of rows."""
     pandas: Any = sys.modules.get("pandas")
     if not pandas or type(X) is not pandas.DataFrame:
         return None
@@ -73,14 +73,13 @@ def _of_pandas(X: Any, words: bool) -> Frame | None:
 
 
 def rows_of(frame: nw.DataFrame[Any], words: bool = False) -> Any:
-    """The rows of a dataframe as samples, a ``Frame`` or, with words, possibly dicts; values are treated as in
-    ``learn_one``."""
+    """Return the rows as a ``Frame``, or possibly as dicts if ``words``; values are treated as in ``learn_one``."""
     direct = _of_pandas(frame.to_native(), words)
     return _of_any(frame, words) if direct is None else direct
 
 
 def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
-    """Column by column, for any library."""
+    """Convert a dataframe of any library, column by column."""
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
         matrix = np.array(to_numpy(frame), order="C")
@@ -101,7 +100,7 @@ def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
 
 
 def _read(name: Any, column: Any) -> Any:
-    """A copy of a column, before any value runs code of its own: an array of numbers, or a list."""
+    """Copy a column to an array of numbers or a list, before any value runs code of its own."""
     if column.dtype in CATEGORIES:  # the order of their codes is arbitrary
         todo = advice(shown(name), "a category", True)
         raise TypeError(f"feature {shown(name)} is a column of categories: kernels need numbers; {todo}")
@@ -115,12 +114,12 @@ def _read(name: Any, column: Any) -> Any:
 def _number(name: Any, value: Any) -> float:
     try:
         return number(name, value)
-    except (TypeError, ValueError):  # its advice is for a dict
+    except (TypeError, ValueError):  # the advice in that error is for dicts
         reject(name, value, in_frame=True)
 
 
 def label_series(labels: list[Any], positions: NDArray[Any], like: nw.DataFrame[Any]) -> Any:
-    """A series of predicted labels: of None if there are none, and of the only one whatever the positions."""
+    """Return a series of predicted labels: all None without a label, all the same with only one label."""
     if not labels:
         return to_native_series([None] * len(like), name=None, like=like)
     if [type(label) for label in labels] == [bool, bool]:
@@ -128,13 +127,13 @@ def label_series(labels: list[Any], positions: NDArray[Any], like: nw.DataFrame[
     values = [labels[i] for i in positions.tolist()] if len(labels) > 1 else labels * len(like)
     if like.implementation.is_pandas_like() or _is_one_type(labels):
         return to_native_series(values, name=None, like=like)
-    if like.implementation.is_polars():  # a column of Python's objects holds any labels
+    if like.implementation.is_polars():  # a column of Python objects holds any labels
         return nw.new_series(name="", values=values, dtype=nw.Object, backend=like.implementation).to_native()
     raise TypeError(f"labels {labels!r:.100} do not fit into one column of {like.implementation}: use predict_one")
 
 
 def _is_one_type(labels: Iterable[Any]) -> bool:
-    """Whether a typed column can hold them."""
+    """Return whether a typed column can hold these labels."""
     plain = [y.item() if isinstance(y, np.generic) else y for y in labels]
     types = set(map(type, plain))
     if types == {int}:
@@ -143,7 +142,7 @@ def _is_one_type(labels: Iterable[Any]) -> bool:
 
 
 def label_frame(columns: dict[Any, NDArray[np.float64]], like: nw.DataFrame[Any]) -> Any:
-    """A frame with a column for each label."""
+    """Return a frame with a column for each label."""
     if not columns:
         return to_native_frame(np.empty((len(like), 0)), columns=[], like=like)
     if not like.implementation.is_pandas_like() and len(set(map(str, columns))) < len(columns):

@@ -25,7 +25,7 @@ __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum
 
 EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER = FACTOR_KINDS
 
-DEEPEST = 32  # levels of nesting
+DEEPEST = 32  # maximum depth of nesting
 
 # γ = 3 / mean ‖x-x'‖²; benchmarks/README.md, "The bandwidth", compares it with others.
 AUTO_DISTANCE = 3.0
@@ -41,20 +41,20 @@ class Kernel(base.Base):
     """A positive definite kernel on feature dicts; features that a dict lacks are 0."""
 
     def _terms(self) -> tuple[Term, ...]:
-        """The kernel as the sum of weighted products that the compiled core evaluates."""
+        """Return the kernel as the sum of weighted products that the compiled core evaluates."""
         raise NotImplementedError(
             f"{type(self).__name__} is not made of river_okl.kernels: compose RBF, Laplacian, Polynomial and Linear"
         )
 
     def _size(self) -> tuple[int, int, int]:
-        """The number of terms and factors of ``_terms``, and the depth of nesting, without expanding products."""
+        """Return the number of terms and factors of ``_terms`` and the depth of nesting, without expanding products."""
         terms = self._terms()
         return len(terms), sum(len(factors) for _, factors in terms), 1
 
     def _resolved(self, distance: float, square: float) -> Kernel:
-        """This kernel with every gamma a number, for a stream with these means of ‖x-x'‖² and ‖x‖².
+        """Return this kernel with every gamma a number, for a stream with these means of ‖x-x'‖² and ‖x‖².
 
-        A gamma is 0 until the stream has shown two different samples.
+        A gamma is 0 until the stream has contained two different samples.
         """
         terms = self._terms()
         if not _is_automatic(terms):
@@ -65,7 +65,7 @@ class Kernel(base.Base):
         return copy
 
     def __call__(self, x: dict[Hashable, Any], z: dict[Hashable, Any]) -> float:
-        """κ(x, z), as a model computes it."""
+        """Return κ(x, z), as a model computes it."""
         terms = self._terms()
         if _is_automatic(terms):
             raise ValueError(f"{self} has a data-driven gamma: give a number, or call model.kernel_in_use")
@@ -126,6 +126,11 @@ def _check_offset(coef0: Any) -> None:
         raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
 
 
+def _factor(kind: int, gamma: float | None, automatic: float, degree: int = 1, coef0: float = 0.0) -> Factor:
+    """Return a factor; ``automatic`` is the constant for a gamma of None."""
+    return kind, int(degree), float(gamma or 0.0), float(coef0), automatic if gamma is None else 0.0
+
+
 class RBF(Kernel):
     """The Gaussian kernel exp(-γ ‖x-z‖²).
 
@@ -158,10 +163,8 @@ class RBF(Kernel):
         self.gamma = gamma
 
     def _terms(self) -> tuple[Term, ...]:
-        if self.gamma is None:
-            return ((1.0, ((EXP_SQUARED_DISTANCE, 1, 0.0, 0.0, AUTO_DISTANCE),)),)
         scales = self.gamma if isinstance(self.gamma, tuple) else (self.gamma,)
-        return tuple((1.0 / len(scales), ((EXP_SQUARED_DISTANCE, 1, float(g), 0.0, 0.0),)) for g in scales)
+        return tuple((1.0 / len(scales), (_factor(EXP_SQUARED_DISTANCE, g, AUTO_DISTANCE),)) for g in scales)
 
 
 class Laplacian(Kernel):
@@ -188,8 +191,7 @@ class Laplacian(Kernel):
         self.gamma = gamma
 
     def _terms(self) -> tuple[Term, ...]:
-        auto = AUTO_DISTANCE if self.gamma is None else 0.0
-        return ((1.0, ((EXP_DISTANCE, 1, float(self.gamma or 0.0), 0.0, auto),)),)
+        return ((1.0, (_factor(EXP_DISTANCE, self.gamma, AUTO_DISTANCE),)),)
 
 
 class Polynomial(Kernel):
@@ -222,9 +224,7 @@ class Polynomial(Kernel):
         self.coef0 = coef0
 
     def _terms(self) -> tuple[Term, ...]:
-        auto = AUTO_DOT if self.gamma is None else 0.0
-        gamma = float(self.gamma or 0.0)
-        return ((1.0, ((DOT_POWER, int(self.degree), gamma, float(self.coef0), auto),)),)
+        return ((1.0, (_factor(DOT_POWER, self.gamma, AUTO_DOT, self.degree, self.coef0),)),)
 
 
 class Linear(Kernel):
@@ -249,8 +249,7 @@ class Linear(Kernel):
         self.gamma = gamma
 
     def _terms(self) -> tuple[Term, ...]:
-        auto = AUTO_DOT if self.gamma is None else 0.0
-        return ((1.0, ((DOT_POWER, 1, float(self.gamma or 0.0), 0.0, auto),)),)
+        return ((1.0, (_factor(DOT_POWER, self.gamma, AUTO_DOT),)),)
 
 
 class Sum(Kernel):
@@ -371,5 +370,5 @@ def _check_size(terms: int, factors: int, depth: int) -> None:
 
 
 def _is_automatic(terms: tuple[Term, ...]) -> bool:
-    """Whether some gamma is data-driven."""
+    """Return whether any gamma is data-driven."""
     return any(constant > 0.0 for _, factors in terms for *_, constant in factors)

@@ -22,11 +22,7 @@ class Labels:
     """The labels seen so far, and the position of each: 0 for the negative, 1 for the positive one, then 2, 3, ...
 
     The positive label is True, 1 or +1 if it is among the first two, otherwise the second to arrive.
-
-    Parameters
-    ----------
-    names
-        Labels in the order of their positions, as in ``names`` of another object.
+    The constructor takes labels in the order of their positions, as in ``names`` of another object.
 
     Examples
     --------
@@ -68,7 +64,7 @@ class Labels:
         return next((y for y in self.names[:2] if self.positions[y] == 1), None)
 
     def add(self, y: Any, f: Any = None) -> None:
-        """Add a label accepted by ``check``, unless it is known; from the third on, add a class to f, if given."""
+        """Add a label accepted by ``check``, unless it is known; from the third on, also add a class to f, if given."""
         if y not in self.positions:
             set_labels(self, *self.with_label(y), f)
 

@@ -1,4 +1,4 @@
-"""A queue between questions and late labels, by key and by time."""
+"""A queue of samples whose labels arrive late, by key and by time."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ __all__ = ["LateLabels"]
 class LateLabels:
     """Samples that wait for their labels, and labels that wait until they may be learned.
 
-    `ask` keeps a sample under its key, `label` adds the label when it comes, and `due` gives the samples with labels
+    `ask` keeps a sample under its key, `label` adds the label when it arrives, and `due` yields the samples and labels
     that are to be learned now.
 
-    By default a sample is due as soon as its label is there. With an `age` every sample is held until it is so old, and
-    then learned in the order of the questions, in *cohorts*. That is for labels that come back in a biased order:
-    invoices that are paid in time return after two weeks, the others after two months. At any moment all that is known
-    of recent ones is good.
+    By default a sample is due as soon as its label arrives. With an `age`, every sample is held until it has that age,
+    and samples are learned in the order of `ask`, in *cohorts*. This is for labels whose delay depends on the label:
+    the labels of invoices paid in time arrive after two weeks, the others after two months. Without an `age`, all
+    labels known for recent invoices are good ones.
 
     Parameters
     ----------
     age
         Age at which a sample is learned: a `datetime.timedelta` if times are dates, or a number if they are numbers.
-        None: when its label comes.
+        None: when its label arrives.
     most
-        Maximum number of samples that wait; the oldest are dropped first.
+        Maximum number of waiting samples; the oldest are dropped first.
 
     Notes
     -----
-    - Questions are asked in the order of time.
-    - A label that comes after the age is due at once; one that never comes holds nothing up.
-    - A queue can be pickled and copied, with all that waits. It is for one thread at a time.
+    - `ask` must be called in the order of time.
+    - A label that arrives after the age is due at once. A label that never arrives delays no other sample.
+    - A queue can be pickled and copied with its contents. It is not thread-safe.
 
     See Also
     --------
     OKLClassifier : Scores its experts on the predictions that they made when the sample was new.
-    OKLRegressor : The same for regression and its intervals.
+    OKLRegressor : Does the same for regression, and for its prediction intervals.
     Lags : Remembers which targets were known when a sample was predicted.
 
     Examples
@@ -65,26 +65,25 @@ class LateLabels:
 
     def __init__(self, age: datetime.timedelta | float | None = None, *, most: int = 100_000):
         check_whole("most", most)
-        zero = datetime.timedelta(0) if isinstance(age, datetime.timedelta) else 0
         if age is not None:
-            valid = isinstance(age, datetime.timedelta | int | float) and not isinstance(age, bool)
-            if not valid:
+            if isinstance(age, bool) or not isinstance(age, datetime.timedelta | int | float):
                 raise TypeError(f"age is {shown(age)}; it must be a timedelta, a number or None")
+            zero = datetime.timedelta(0) if isinstance(age, datetime.timedelta) else 0
             if not age > zero:  # type: ignore[operator]
                 raise ValueError(f"age is {shown(age)}; it must be positive, or None: learn labels as they come")
         self.age = age
         self.most = most
         self._asked = self._answered = 0  # so far
-        self._waiting: dict[Hashable, tuple[int, Any, Any]] = {}  # number of the question, sample, time
-        # a heap: number of the question or the label, key, sample, label, time
+        self._waiting: dict[Hashable, tuple[int, Any, Any]] = {}  # number of the call of ``ask``, sample, time
+        # a heap: number of the call of ``ask`` or ``label``, key, sample, label, time
         self._labelled: list[tuple[int, Hashable, Any, Any, Any]] = []
 
     def __len__(self) -> int:
-        """Samples whose labels have not come."""
+        """Return the number of samples whose labels have not arrived."""
         return len(self._waiting)
 
     def ask(self, key: Hashable, x: Any, time: Any = None) -> None:
-        """Keep a sample, which is predicted now, until its label comes."""
+        """Keep a sample, which is predicted now, until its label arrives."""
         check_key(key)
         if key in self._waiting:
             raise ValueError(f"key {shown(key)} waits for its label already: keys must be unique")
@@ -96,7 +95,7 @@ class LateLabels:
             del self._waiting[next(iter(self._waiting))]
 
     def label(self, key: Hashable, y: Any) -> None:
-        """The label of a sample has come."""
+        """Add the label of a waiting sample."""
         if key not in self._waiting:
             raise KeyError(
                 f"no sample with the key {shown(key)} waits: it was not asked, has its label, or was dropped as the "
@@ -105,9 +104,11 @@ class LateLabels:
         number, x, time = self._waiting.pop(key)
         self._answered += 1
         heapq.heappush(self._labelled, (self._answered if self.age is None else number, key, x, y, time))
+        if len(self._labelled) > self.most:
+            heapq.heappop(self._labelled)
 
     def due(self, time: Any = None) -> Iterator[tuple[Any, Any, Any]]:
-        """Key, sample and label of those that are to be learned now, which are removed."""
+        """Remove the samples that are to be learned now, and yield key, sample and label of each."""
         while self._labelled and (self.age is None or self._since(self._labelled[0][4], time) >= self.age):
             _, key, x, y, _ = heapq.heappop(self._labelled)
             yield key, x, y
@@ -121,6 +122,6 @@ class LateLabels:
                 f"time is {shown(now)}, and age {shown(self.age)}: times must be dates if the age is a timedelta, "
                 "and otherwise numbers"
             ) from None
-        if age != age:  # otherwise the sample would never be due, nor any after it
+        if age != age:  # NaN: neither this sample nor any later one would ever be due
             raise ValueError(f"time is {shown(now)}; it must be a point in time")
         return age

@@ -13,7 +13,7 @@ from river.optim.losses import BinaryLoss, RegressionLoss
 
 __all__ = ["EpsilonInsensitive", "derivative"]
 
-NO_LOSS = 1e-9  # an unclipped step makes y f(x) = 1: what remains of the loss is rounding
+NO_LOSS = 1e-9  # losses up to this are ignored: after an unclipped step y f(x) is 1, and the rest is rounding
 STEEPEST = 1e12  # bound on derivatives, like river's ``clip_gradient``: a diverging model stays finite
 
 
@@ -59,7 +59,7 @@ Derivative = Callable[[float, float], float]
 
 
 def derivative(loss: optim.losses.Loss) -> Derivative:
-    """The derivative of a loss, computed here for common losses and by the loss's own ``gradient`` for others.
+    """Return the derivative of a loss, computed here for common losses and by the loss's own ``gradient`` for others.
 
     It differs from river's ``gradient`` at two kinks, where the papers do not update: it is 0 for the hinge loss at
     y p = 1 (river: -y) and for the absolute loss at p = y (river: -1).

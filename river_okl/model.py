@@ -18,13 +18,13 @@ step, so that river's ``mutate`` can change those named in ``_mutable_attributes
 
 A public method holds the model's lock, and so sees a consistent state between two samples (``_core/lock.pyx``).
 
-f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) given by the class as ``_make``. If
-predictions are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the sum that is predicted,
-for predictions, frames, calibration and explanations alike.
+f is an expansion or another ``Function`` (``_core/function/protocol.pyx``); the class sets ``_make``. If predictions
+are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the predicted sum, which predictions,
+frames, calibration and explanations share.
 
 A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``). f then becomes one function
-per class, updated along the direction between the sample's class and its strongest rival, so that the algorithm's code
-stays binary, with y = +1 and p the margin. See the head of ``_core/function/expansion.pyx``.
+per class, updated along the direction between the sample's class and its strongest rival. The algorithm's code stays
+binary, with y = +1 and p the margin. See the head of ``_core/function/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class CompiledModel(base.Estimator):
     _f: Any
     _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
-    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``, "own" for the rule of its kind of
-    model, "parameters" if it is derived from them; or the reason why models with this attribute do not merge."""
+    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``; "own" for the rule of its kind of
+    model; "parameters" if it is derived from them; or the reason why models with this attribute do not merge."""
 
     @classmethod
     def _rules(cls) -> dict[str, str]:
@@ -104,7 +104,7 @@ class CompiledModel(base.Estimator):
     @locked
     def __getstate__(self) -> dict[str, Any]:
         # a copy: pickle and copy read the state later, part by part, while other threads learn
-        return {plain(name): picklable(_snapshot(value)) for name, value in vars(self).items()}
+        return {plain(name): picklable(value) for name, value in vars(self).items()}
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two models over one compiled object would disagree after one step
@@ -171,7 +171,7 @@ class KernelEstimator(CompiledModel):
         ]
 
     def _by_age(self) -> list[int]:
-        """The positions of the support vectors, the oldest first."""
+        """Return the positions of the support vectors, the oldest first."""
         return np.argsort(self._f.births).tolist()
 
     def _point(self, i: int) -> dict[Hashable, float]:
@@ -190,7 +190,7 @@ class KernelEstimator(CompiledModel):
 
 
 class UnsupervisedModel(CompiledModel):
-    """Shared by detectors and transformers: mini-batches."""
+    """Base of detectors and transformers, with mini-batches."""
 
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
         """Update the model with one sample."""
@@ -225,7 +225,7 @@ class UnsupervisedModel(CompiledModel):
 
 
 class SupervisedModel(KernelEstimator):
-    """Shared by classifiers and regressors: mini-batches and explanations."""
+    """Base of classifiers and regressors, with mini-batches and explanations."""
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
@@ -294,7 +294,7 @@ class SupervisedModel(KernelEstimator):
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the five support vectors that contribute most to the prediction for x.
+        """Return a table of the five support vectors that contribute most to the prediction for x.
 
         For `OKLClassifier` and `OKLRegressor` a second table lists the five experts with the largest mixture weights.
 
@@ -332,16 +332,12 @@ class TargetModel(SupervisedModel, base.MiniBatchRegressor):
 class LabelModel(SupervisedModel, base.MiniBatchClassifier):
     """A classifier and the labels seen so far."""
 
+    _multiclass: Any = False  # whether it accepts a third label; a property if a parameter decides
     _merging = {"_labels": "own"}
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         super().__init__(kernel, **options)
         self._labels = Labels()
-
-    @property
-    def _multiclass(self) -> bool:
-        """Whether it accepts a third label."""
-        return False
 
     def _check_many(self, targets: list[Any]) -> None:
         self._labels.check(targets, type(self).__name__, multiclass=self._multiclass)
@@ -379,7 +375,7 @@ class KernelModel(SupervisedModel):
         return [(self._f, self._weights()), *self._others()]
 
     def _fail_together(self) -> None:
-        """The model is incomplete if one of the other functions is."""
+        """Mark the model as incomplete if one of the other functions is."""
         if any(other.lock.incomplete for other, _ in self._others()):
             self._f.lock.fail()
 
@@ -408,7 +404,7 @@ class KernelModel(SupervisedModel):
 
 
 def _observed(others: Sequence[Summand], x: Any) -> Any:
-    """Observe x by these functions; returns it for the next one, which need not encode it again."""
+    """Observe x by these functions, and return it for the next function, which need not encode it again."""
     for other, _ in others:
         other.observe(x)
         x = other.given
@@ -425,24 +421,22 @@ class _Snapshot:
         return self._reduced
 
 
-def _snapshot(value: Any) -> Any:
-    """Return a copy of an attribute, unaffected by later steps. Parameters are shared: steps only read them."""
+def picklable(value: Any) -> Any:
+    """Return a copy of an attribute for pickling (see ``plain``), unaffected by later steps.
+
+    Parameters are shared: steps only read them. Dtypes are NumPy's own objects, not equal copies.
+    """
     if isinstance(value, base.Base):
         return value
     if hasattr(value, "restore") or isinstance(value, random.Random):
         return _Snapshot(value)
-    return copy.deepcopy(value)
-
-
-def picklable(value: Any) -> Any:
-    """An attribute for pickling (see ``plain``); dtypes are NumPy's own objects, not equal ones from a pickle."""
     if type(value) is np.ndarray:
         return value.astype(np.dtype(value.dtype.str))
     if type(value) is list:
         return [picklable(item) for item in value]
     if type(value) is dict:
         return {plain(name): picklable(item) for name, item in value.items()}
-    return plain(value)
+    return plain(copy.deepcopy(value))
 
 
 class KernelRegressor(KernelModel, TargetModel):

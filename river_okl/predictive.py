@@ -23,7 +23,7 @@ from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, lo
 
 
 class PredictiveModel(SupervisedModel):
-    """Shared by both tasks: the support vectors are the points in the predictive mean."""
+    """Base for both tasks; the support vectors are the points in the predictive mean."""
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
         """Update the model with one sample.
@@ -43,7 +43,7 @@ class PredictiveModel(SupervisedModel):
         raise NotImplementedError
 
     def _keyed(self, x: Any, key: Hashable) -> Any:
-        """The sample with its key, if it has one, by which its label is recognised."""
+        """Return the sample with its key, if any, which identifies the sample when its label arrives."""
         if key is not None:
             check_key(key)
         return x

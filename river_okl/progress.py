@@ -7,16 +7,7 @@ from typing import Any
 
 
 class Progress:
-    """What is going on, from the first moment on, and how many samples are done.
-
-    Parameters
-    ----------
-    what
-        What is going on.
-    total
-        Number of samples; None if it is not known.
-
-    """
+    """Shows what is being done, from the start, and the number of samples done; ``total`` is None if unknown."""
 
     def __init__(self, what: str = "samples", total: int | None = None):
         self.what = what

@@ -1,4 +1,4 @@
-"""Transformers for series: dates as numbers and categories, and lags of targets that may come late."""
+"""Transformers for time series: dates as numbers and categories, and lags of targets that may arrive late."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 PLAIN = (str, int, float, bool)
-LONGEST = 10_000  # lag
-MAX_GROUPS = 10_000  # with a history; those without a target for the longest time are forgotten first
+LONGEST = 10_000  # largest lag
+MAX_GROUPS = 10_000  # with a history; the one without a new target for the longest time is forgotten first
 
 
 class _Transformer(base.Estimator):
-    """What both share: mini-batches are rows in turn."""
+    """Base of both transformers: the rows of a mini-batch are transformed in turn."""
 
     def transform_one(self, x: Features) -> Features:
         raise NotImplementedError
 
     def transform_many(self, X: Any) -> Any:
-        """The rows of a dataframe, each as by ``transform_one``."""
+        """Transform the rows of a dataframe, each as by ``transform_one``."""
         frame = frame_of(X)
         rows = [self.transform_one(x) for x in self._rows(frame)]
         names = list(dict.fromkeys(name for x in rows for name in x)) if rows else frame.columns
@@ -60,7 +60,7 @@ class _Transformer(base.Estimator):
 
 
 def parsed(text: str) -> datetime.date | None:
-    """The date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z; None if it is none."""
+    """Return the date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z, or None."""
     text = text.strip()
     found = ISO.fullmatch(text)
     if not found:
@@ -72,7 +72,7 @@ def parsed(text: str) -> datetime.date | None:
 
 
 def is_date(value: Any) -> bool:
-    """Whether ``Dates`` encodes a value; a missing one (NaT) is a date, too."""
+    """Return whether ``Dates`` encodes a value; a missing date (NaT) is also a date."""
     return isinstance(value, datetime.date | np.datetime64) or type(value).__name__ == "NaTType"
 
 
@@ -83,7 +83,7 @@ class Dates(_Transformer, base.MiniBatchTransformer):
 
     * `t_days`, the days since 1970, for trends;
     * `t_month`, `t_day`, `t_weekday` (Monday is 0) and `t_hour` (with fractions);
-    * `t_year_sin`, `t_year_cos`, and the same with `week` and `day`: its position in the year, the week and the day as
+    * `t_year_sin`, `t_year_cos`, and likewise for `week` and `day`: the position in the year, the week and the day as
       an angle, so that 23:59 is next to 0:00;
     * `t_hour_of_day` and `t_day_of_week`, categories such as `"14"` and `"Friday"`.
 
@@ -92,17 +92,17 @@ class Dates(_Transformer, base.MiniBatchTransformer):
     Parameters
     ----------
     categories
-        Whether to add the categories. `OKLClassifier` and `OKLRegressor` take them; other models need numbers.
+        Whether to add the categories. `OKLClassifier` and `OKLRegressor` accept them; other models need numbers.
     strings
-        Whether strings in ISO format (`2024-02-29`, `2024-02-29T12:30+01:00`) are dates, too; other strings stay.
+        Whether to encode strings in ISO format (`2024-02-29`, `2024-02-29T12:30+01:00`), too; other strings stay.
 
     Notes
     -----
     - Dates are `datetime.datetime`, `datetime.date`, NumPy's `datetime64` and pandas' `Timestamp`.
-    - Hours and days are those of the local clock, in the time zone of the value; `t_days` is in UTC, so that it never
-      jumps. Values without a time zone are taken as they are.
+    - Hours and days are local, in the time zone of the value. `t_days` is in UTC, so it never jumps. Values without a
+      time zone are taken as they are.
     - Missing dates (NaT) are left out.
-    - Nothing is learned: the features of a sample are the same at any time.
+    - Nothing is learned: the features of a sample do not depend on earlier samples.
 
     Examples
     --------
@@ -124,9 +124,9 @@ class Dates(_Transformer, base.MiniBatchTransformer):
         self.strings = strings
 
     def transform_one(self, x: Features) -> Features:
-        """x with its dates encoded."""
+        """Return x with its dates encoded."""
         found: Features = {}
-        for name, value in list(x.items()):  # which another thread may change
+        for name, value in list(x.items()):  # a copy, as another thread may change x
             if isinstance(value, str) and self.strings:
                 value = parsed(value) or value
             if is_date(value):
@@ -157,7 +157,7 @@ def _add(found: Features, items: Iterable[tuple[Hashable, Any]]) -> None:
 
 
 def _parts(name: Hashable, value: Any, categories: bool) -> Iterable[tuple[str, Any]]:
-    """The features of a date."""
+    """Yield the features of a date."""
     if isinstance(value, np.datetime64):
         plain = value.astype("datetime64[D]" if value.dtype == "datetime64[D]" else "datetime64[us]").item()
         if not isinstance(plain, datetime.date):
@@ -194,36 +194,39 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
     `y_lag1` is the target learned last, `y_lag2` the one before it; `y_diff2` is `y_lag1 - y_lag2`. For a feature `a`,
     `a_lag1` is its value in the previous sample, and `a_diff1` its change since then.
 
-    A sample keeps its lags from the first prediction until it is learned: they are what was known when the prediction
-    was made. So a model learns from the features that it will have when it predicts, even if targets come a day late.
+    A sample keeps its lags from its first prediction until it is learned, so they contain only what was known when the
+    prediction was made. A model therefore learns from the features that it has when it predicts, even if targets arrive
+    a day late.
 
     Parameters
     ----------
     lags
-        Which lags; 1 is the last value known. If targets come 24 samples late, lag 1 is the target of 24 samples ago,
-        and in hourly samples lag 145 is that of a week ago.
+        The lags; 1 is the last known value. If targets arrive 24 samples late, lag 1 is the target of 24 samples ago,
+        and in hourly samples lag 145 is the target of a week ago.
     of
         Features that get lags, too: a tuple of names. None: only the target.
     by
-        A feature, such as a sensor: each of its values has a history of its own. None: all samples are one series.
+        A feature that identifies a series, such as a sensor: each value has its own history. None: all samples are one
+        series.
     differences
         Whether to add differences.
     pending
-        How many samples without a target are remembered; the oldest are forgotten first. If the target of a forgotten
-        one comes after all, it is learned with the lags known then.
+        Maximum number of samples without a target that are remembered; the oldest are forgotten first. If the target of
+        a forgotten sample arrives after all, it is learned with the lags known then.
 
     Notes
     -----
-    - Samples are identified by their features. So they need one that distinguishes them, such as the time; put `Lags`
-      before transformers that remove it. A sample equal to one that still waits for its target is taken for the same.
-    - With `of`, a sample joins the history when it is first transformed. Predictions for hypothetical samples then
-      belong on a copy of the model.
-    - Lags that do not exist yet are left out (in a dataframe they are gaps), and so are differences of strings. Targets
-      may be labels.
+    - Samples are identified by their features, so a feature must distinguish them, such as the time. Put `Lags` before
+      transformers that remove this feature. A sample equal to one that still waits for its target is taken to be that
+      sample.
+    - With `of`, a sample is added to the history when it is first transformed. Use a copy of the model to predict
+      hypothetical samples.
+    - Lags that do not exist yet are left out (in a dataframe they are missing values), and so are differences of
+      strings. Targets may be labels.
     - Lags count samples, not hours: missing samples shift them.
     - All rows of a mini-batch are transformed before the first target is learned. If a frame spans more time than
-      targets are late, its lags are older than necessary.
-    - A merged transformer takes each group's history from the model that has learned most targets of the group. Shard
+      the delay of the targets, its lags are older than necessary.
+    - A merged transformer takes each group's history from the model that has learned most of its targets. Shard
       series by group, not at random.
     - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first.
 
@@ -279,8 +282,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         self.differences = differences
         self.pending = pending
         self._series = ("y", *(of or ()))
-        self._groups: dict[tuple[Any, ...], list[Any]] = {}  # targets learned, and the last values of each series
-        self._issued: dict[int, tuple[tuple[Any, ...], ...]] = {}  # of samples without a target, by their identity
+        self._groups: dict[tuple[Any, ...], list[Any]] = {}  # number of targets, and last values of each series
+        self._issued: dict[int, tuple[tuple[Any, ...], ...]] = {}  # lags of samples without a target, by identity
         self._lock = Lock()
 
     @classmethod
@@ -297,8 +300,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         self._lock = Lock()
 
     def transform_one(self, x: Features) -> Features:
-        """x with the lags that were known when it was transformed first."""
-        x = dict(x)  # which another thread, or a value's own code, may change
+        """Return x with the lags that were known when it was first transformed."""
+        x = dict(x)  # a copy, as another thread or a value's own code may change x
         key = identity(x)
         with self._lock:
             lags = self._lags_of(key, x)
@@ -307,15 +310,15 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         return found
 
     def learn_one(self, x: Features, y: Any) -> None:  # type: ignore[override]
-        """The target of x is known now; x was transformed before, if anything was predicted from it."""
+        """Add the target of x to the history; x was transformed before, if anything was predicted from it."""
         x = dict(x)
         y, key = _target(y), identity(x)
         with self._lock:
-            self._lags_of(key, x)  # its features are in the histories, once
+            self._lags_of(key, x)  # adds its features to the histories, once
             del self._issued[key]
             group = self._group(x)
             history = self._histories(group)
-            self._groups[group] = self._groups.pop(group)  # the latest
+            self._groups[group] = self._groups.pop(group)  # moved to the end, as the latest
             history[0] += 1
             self._append(history[1], y)
 
@@ -335,7 +338,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         return (value if type(value) in PLAIN else str(value),)
 
     def _lags_of(self, key: int, x: Features) -> tuple[tuple[Any, ...], ...]:
-        """The lags of every series that a sample has, from now on if it is new."""
+        """Return the lags of every series for a sample; those of a new sample are fixed now."""
         if key in self._issued:
             return self._issued[key]
         values = [plain(name, x.get(name)) for name in self._series[1:]]
@@ -349,7 +352,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         return found
 
     def _histories(self, group: tuple[Any, ...]) -> list[Any]:
-        """The number of targets learned of a group, and its histories; a new or forgotten one has none."""
+        """Return a group's number of learned targets and its histories, empty if the group is new or forgotten."""
         if group not in self._groups:
             if len(self._groups) >= MAX_GROUPS:
                 del self._groups[next(iter(self._groups))]
@@ -362,7 +365,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
             del history[0]
 
     def _named(self, x: Features, series: tuple[tuple[Any, ...], ...]) -> Iterable[tuple[str, Any]]:
-        """The features of the lags of every series: the target's, and those of the features."""
+        """Yield the lag features of every series: of the target, then of the features."""
         for name, values in zip(self._series, series, strict=True):
             known = dict(zip(self.lags, values, strict=True))
             yield from ((f"{name}_lag{lag}", value) for lag, value in known.items() if value is not None)
@@ -383,21 +386,21 @@ def _target(y: Any) -> Any:
 
 
 def plain(name: Hashable, value: Any) -> Any:
-    """A value as one of Python's own, which a checkpoint can hold; None for a gap; an error names the feature."""
+    """Convert a value to a built-in type that a checkpoint can hold, None if it is missing; errors name the feature."""
     if isinstance(value, str):
         return str(value)
     return None if is_gap(value) else value if type(value) is bool else number(name, value)
 
 
 def identity(x: Features) -> int:
-    """A number that identifies a sample by its features, whatever their order, here and in other processes."""
+    """Return a number that identifies a sample by its features, in any order, in this and other processes."""
     items = sorted([f"{canonical(name)!r}:{_digest(value)}" for name, value in x.items()])
     digest = hashlib.blake2b("\n".join(items).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest)
 
 
 def _digest(value: Any) -> str:
-    """The same for values that are equal, also of different types, and for no others."""
+    """Return a string that is equal for equal values, even of different types, and for no others."""
     if is_gap(value):
         return "None"
     if is_date(value):
@@ -407,7 +410,7 @@ def _digest(value: Any) -> str:
 
 
 def _instant(value: Any) -> str:
-    """A date as text: NumPy's, pandas' and Python's alike; one without a time is its midnight."""
+    """Return a date as text, equal for NumPy, pandas and Python; a date without a time is its midnight."""
     nanoseconds = getattr(value, "nanosecond", 0)
     if isinstance(value, np.datetime64):
         whole = value.astype("datetime64[us]")

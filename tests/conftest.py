@@ -7,7 +7,9 @@ import os
 # On a busy machine, OpenBLAS threads that wait for each other make a small Cholesky a thousand times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import functools
 import gc
+import signal
 import sys
 from pathlib import Path
 
@@ -60,6 +62,16 @@ def restless():
     sys.setswitchinterval(old)
 
 
+@pytest.fixture
+def on_alarm():
+    """Sets what a thread does when an alarm goes off (SIGALRM)."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("signals of POSIX")
+    old = signal.getsignal(signal.SIGALRM)
+    yield functools.partial(signal.signal, signal.SIGALRM)
+    signal.signal(signal.SIGALRM, old)
+
+
 def pytest_collection_modifyitems(items):
     """``pytest -m fast``: the core, each class's first comparison with its reference, five classes' conformance."""
     from tests.discovery import ODD
@@ -71,13 +83,6 @@ def pytest_collection_modifyitems(items):
             continue
         if core and {"kernel", "options"} <= params.keys() and params["kernel"] != "rbf" and params["options"] != "all":
             continue  # of a table of kernels and options its first row and its last column
-        if (
-            core
-            or name in FAST_FILES
-            or (
-                name == "test_conformance.py"
-                and getattr(params.get("cls"), "__name__", None) in ODD
-                and not params.get("options")
-            )
-        ):
+        odd = getattr(params.get("cls"), "__name__", None) in ODD and not params.get("options")
+        if core or name in FAST_FILES or (name == "test_conformance.py" and odd):
             item.add_marker("fast")

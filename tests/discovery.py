@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import io
@@ -13,23 +14,15 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl import PerClass
 from river_okl._core.mixture.pending import without_predictions
 from river_okl.model import CompiledModel
 from tests import streams
 
-CLASSES = {
-    name: cls
-    for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Classifier | base.Regressor)
-}
-
-# Detectors and transformers.
-UNSUPERVISED = {
-    name: cls
-    for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, CompiledModel) and name not in CLASSES
-}
+PUBLIC = {name: getattr(river_okl, name) for name in river_okl.__all__}
+MODELS = {name: cls for name, cls in PUBLIC.items() if inspect.isclass(cls) and issubclass(cls, CompiledModel)}
+CLASSES = {name: cls for name, cls in MODELS.items() if issubclass(cls, base.Classifier | base.Regressor)}
+CLASSIFIERS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, base.Classifier)}
+UNSUPERVISED = {name: cls for name, cls in MODELS.items() if name not in CLASSES}  # detectors and transformers
 
 # Five very different classes: halving and many labels, a regressor, no support vectors, averaging, hints.
 ODD = ("AhpatronClassifier", "BPARegressor", "FOGDClassifier", "NBSGDRegressor", "POMDRClassifier")
@@ -61,11 +54,6 @@ def parameters(cls):
     return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
 
 
-def takes_words(cls):
-    """Whether samples may have strings and gaps."""
-    return cls is river_okl.OKLDetector or getattr(cls, "_takes_words", False)
-
-
 def bounded(cls):
     """Whether |S| ≤ budget is guaranteed: NBSGD grows by design, and some classes have no budget."""
     return parameters(cls).get("budget") is not None and not cls.__name__.startswith("NBSGD")
@@ -83,35 +71,47 @@ def small(cls, **options):
     return cls(**{name: value for name, value in {**defaults, **options}.items() if name in names})
 
 
+def accepts(cls, **options):
+    """Whether these are options of ``small``, such as a mode of this class."""
+    try:
+        small(cls, **options)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def variants(cls):
     """(name, options): the defaults, the class's own test parameters, and every mode."""
     yield "default", {}
     for i, options in enumerate(cls._unit_test_params()):
         if options:
             yield f"unit-{i}", dict(options)
-    if shares(cls) and issubclass(cls, base.Classifier) and small(cls)._multiclass:
-        yield "budget-per-class", {"budget": PerClass(8)}
+    if cls in NATIVE.values() and shares(cls):
+        yield "budget-per-class", {"budget": river_okl.PerClass(8)}
     for name, values in MODES.items():
-        default = parameters(cls).get(name, inspect.Parameter.empty)
-        if default is inspect.Parameter.empty:
-            continue
         for value in values:
-            if value == default:
-                continue
-            try:
-                cls(**{name: value})
-            except ValueError:
-                continue  # not supported by this class
-            yield f"{name}={value}", {name: value}
+            if value != parameters(cls).get(name, value) and accepts(cls, **{name: value}):
+                yield f"{name}={value}", {name: value}
 
 
+NATIVE = {name: cls for name, cls in CLASSIFIERS.items() if small(cls)._multiclass}  # without a wrapper
 EVERY_VARIANT = [
     (cls, options, f"{name}-{variant}") for name, cls in CLASSES.items() for variant, options in variants(cls)
 ]
-each_class = pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
-each_variant = pytest.mark.parametrize(
-    ("cls", "options"), [v[:2] for v in EVERY_VARIANT], ids=[v[2] for v in EVERY_VARIANT]
-)
+
+
+def each_of(classes):
+    return pytest.mark.parametrize("cls", classes.values(), ids=classes)
+
+
+def each_with_options(cases):
+    return pytest.mark.parametrize(("cls", "options"), cases)
+
+
+SUPERVISED_VARIANTS = [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
+VARIANTS = SUPERVISED_VARIANTS + [pytest.param(cls, {}, id=f"{name}-default") for name, cls in UNSUPERVISED.items()]
+each_class = each_of(CLASSES)
+each_variant = each_with_options(SUPERVISED_VARIANTS)
 
 
 def snapshot(model):
@@ -135,6 +135,14 @@ def knowledge(model):
     model._f = make(*options)
     model._f.restore(state | {"pending": without_predictions(state["pending"])})
     return snapshot(model)
+
+
+@contextlib.contextmanager
+def unchanged(model):
+    """What is done with the model does not change it."""
+    before = snapshot(model)
+    yield
+    assert snapshot(model) == before
 
 
 def target(model, y):
@@ -167,7 +175,7 @@ def check_parts(model):
         part._check()
 
 
-def of_trees(model):
-    """The memory of a mixture's trees: they grow, up to a bound tested in test_forest.py."""
-    experts = getattr(getattr(model, "_f", None), "experts", ())
-    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name or expert.name == "difference")
+def size(model):
+    """Its memory without the trees of a mixture: they grow, up to a bound tested in test_forest.py."""
+    trees = [each for each in getattr(model._f, "experts", ()) if "forest" in each.name or each.name == "difference"]
+    return model._raw_memory_usage - sum(map(sys.getsizeof, trees))

@@ -28,7 +28,7 @@ from river import base
 import river_okl
 from river_okl import checkpoint
 from tests import streams
-from tests.discovery import EVERY_VARIANT, parameters, small, task
+from tests.discovery import EVERY_VARIANT, decision, learn, parameters, small, task
 
 FILE = Path(__file__).with_name("frozen.json")
 LONG = 2500  # samples for OKL: trees split, kernels move
@@ -49,23 +49,15 @@ def three(_, n, seed=9):
         yield x, "ab"[x["x0"] * x["x1"] > 0] if t < 60 or x["x2"] < 0.5 else "c"
 
 
-STREAMS = {
-    "dense": streams.dense,
-    "sparse": streams.sparse,
-    "churning": streams.churning,
-    "wordy": streams.wordy,
-    "three": three,
-    "late": streams.churning,
-}
+STREAMS = {kind: getattr(streams, kind) for kind in ("dense", "sparse", "churning", "wordy")}
+STREAMS |= {"three": three, "late": streams.churning}
 
 
 def asked(model, x):
     """A prediction, to the last bit."""
-    if isinstance(model, river_okl.OKLDetector):
-        return model.score_one(x)
-    if isinstance(model, base.Regressor):
-        return model.predict_one(x)
-    return sorted((repr(label), float(p).hex()) for label, p in model.predict_proba_one(x).items())
+    if isinstance(model, base.Classifier):
+        return sorted((repr(label), float(p).hex()) for label, p in model.predict_proba_one(x).items())
+    return decision(model, x)
 
 
 def digest(*things):
@@ -78,11 +70,11 @@ def digest(*things):
 def followed(model, stream, delay):
     """Predict, then learn; with a delay, labels come after as many predictions."""
     found, waiting = [], []
-    for t, sample in enumerate(stream):
-        found.append(asked(model, sample[0]))
-        waiting.append(sample)
+    for t, (x, y) in enumerate(stream):
+        found.append(asked(model, x))
+        waiting.append((x, y))
         if len(waiting) > delay:
-            model.learn_one(*waiting.pop(0))
+            learn(model, [waiting.pop(0)])
         if t == len(stream) // 2:
             model = checkpoint.loads(checkpoint.dumps(model))
     return model, found
@@ -91,28 +83,20 @@ def followed(model, stream, delay):
 def frozen(numbered):
     """The digests of one variant."""
     cls, options, name = VARIANTS[numbered]
-    detects, found = cls is river_okl.OKLDetector, {}
+    n, found = LONG if "OKL" in name else 240, {}
+    multiclass = issubclass(cls, base.Classifier) and small(cls, **options)._multiclass
+    takes = {"wordy": cls._takes_words, "three": multiclass, "late": cls in OKL}
     for kind, make in STREAMS.items():
-        model = small(cls, **options)
-        if (
-            (kind == "wordy" and not (detects or model._takes_words))
-            or (kind == "three" and (detects or task(cls) == streams.REGRESSION or not model._multiclass))
-            or (kind == "late" and cls not in OKL)
-        ):
+        if not takes.get(kind, True):
             continue
-        n = LONG if "OKL" in name else 240
-        stream = [sample[:1] if detects else sample for sample in make(task(cls), n)]
-        model, predictions = followed(model, stream, DELAY if kind == "late" else 0)
-        shards = [small(cls, **options) for _ in range(3)]
-        for i, shard in enumerate(shards):
-            for sample in stream[i : n // 2 : 3]:
-                shard.learn_one(*sample)
+        stream = [*make(task(cls), n)]
+        model, predictions = followed(small(cls, **options), stream, DELAY if kind == "late" else 0)
         try:
-            merged = river_okl.merge(shards)
+            merged = river_okl.merge([learn(small(cls, **options), stream[i : n // 2 : 3]) for i in range(3)])
         except TypeError:
             of_merged = "-"
         else:
-            of_merged = digest(*[asked(merged, x) for x, *_ in stream[n // 2 :]])
+            of_merged = digest(*[asked(merged, x) for x, _ in stream[n // 2 :]])
         found[f"{name} {kind}"] = f"{digest(*predictions)} {of_merged} {digest(checkpoint.dumps(model))}"
     return found
 

@@ -52,16 +52,8 @@ def okl_takes(text, stream):
 
 
 def names_of(value, x):
-    return {
-        "river_okl": river_okl,
-        "compose": compose,
-        "preprocessing": preprocessing,
-        "stats": stats,
-        "pandas": pd,
-        "model": model(),
-        "value": value,
-        "x": x,
-    }
+    modules = {"river_okl": river_okl, "compose": compose, "preprocessing": preprocessing, "stats": stats, "pandas": pd}
+    return {**modules, "model": model(), "value": value, "x": x}
 
 
 def follow(code, value, stream):
@@ -122,39 +114,23 @@ def test_strings_are_encoded_or_left_out():
     assert pipeline.transform_one(stream[0][0]) == {"a": 1.0, "n": 2}
 
 
-DAY = datetime.date(2020, 2, 1)
-OTHERS = {
-    "2020-02-01": DAY,
-    "noon": datetime.datetime(2020, 2, 1, 12, tzinfo=datetime.UTC),
-    "span": datetime.timedelta(hours=1),
-    "timestamp": pd.Timestamp(0),
-    "delta": pd.Timedelta(1),
-    "datetime64": np.datetime64("2020-02-01"),
-    "timedelta64": np.timedelta64(3, "s"),
-    "numeral": "1.5",
-    "integer": " 7 ",
-    "complex": 1 + 2j,
-    "complex128": np.complex128(1.0),
-    "list": [1.0, 2.0],
-    "tuple": (1.0,),
-    "array": np.array([1.0, 2.0]),
-    "dict": {"c": 1.0},
-    "set": {1.0},
-    "bytes": b"x",
-    "object": object(),
-    "time": datetime.time(12),
-}
+DATES = [
+    *(datetime.date(2020, 2, 1), datetime.datetime(2020, 2, 1, 12, tzinfo=datetime.UTC)),
+    *(pd.Timestamp(0), np.datetime64("2020-02-01")),
+]
+OTHERS = [
+    *(datetime.time(12), datetime.timedelta(hours=1), pd.Timedelta(1), np.timedelta64(3, "s"), "1.5", " 7 ", b"x"),
+    *(1 + 2j, np.complex128(1.0), [1.0, 2.0], (1.0,), np.array([1.0, 2.0]), {"c": 1.0}, {1.0}, object()),
+]
 
 
-@pytest.mark.parametrize("value", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("value", [*DATES, *OTHERS], ids=lambda value: type(value).__name__)
 def test_non_numbers_are_converted_or_left_out(value):
     stream = [({"a": 1.0, "b": value}, True), ({"a": 2.0, "b": value}, False)]
     _, codes = rejection(stream)
+    assert is_date(value) == any(value is date for date in DATES)
     assert len(codes) == (2 if is_date(value) else 1)
     follow(codes[0], value, stream)
-
-
-DATES = [value for value in OTHERS.values() if is_date(value)]
 
 
 @pytest.mark.parametrize("okl", [river_okl.OKLClassifier, river_okl.OKLRegressor])

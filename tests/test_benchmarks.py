@@ -6,49 +6,32 @@ import importlib
 import itertools
 import json
 import math
-import pathlib
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 from river import linear_model, preprocessing
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
-
-from benchmarks import (
-    ablation,
-    capymoa,
-    defaults,
-    figures,
-    intervals,
-    invoices,
-    kappaml,
-    long,
-    rare,
-    runner,
-    streams,
-    timing,
-    unseen,
-    untuned,
-    words,
-)
+from benchmarks import ablation, capymoa, intervals, kappaml, long, runner, streams, timing, unseen, untuned, words
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier
 
 
+def page(folder, script, *options):
+    """What a script writes, if it writes anything."""
+    importlib.import_module(f"benchmarks.{script}").main([*options, "--output", str(folder)])
+    path = folder / f"{script}.md"
+    return path.read_text() if path.exists() else None
+
+
 def test_the_digest_of_a_class_covers_its_file_and_imports(tmp_path, monkeypatch):
     package = tmp_path / "river_okl"
     (package / "_core/store").mkdir(parents=True)
-    files = {
-        "a.py": "from river_okl import checks\nfrom river_okl._core.store.points import Points",
-        "checks.py": "LEAST = 0",
-        "other.py": "",
-        "_core/store/points.pyx": "",
-        "_core/rows.h": "",
-    }
+    imports = "from river_okl import checks\nfrom river_okl._core.store.points import Points"
+    others = "checks.py", "other.py", "_core/store/points.pyx", "_core/rows.h"
+    files = {"a.py": imports, **dict.fromkeys(others, "")}
     for name, text in files.items():
         (package / name).write_text(text)
     monkeypatch.setattr(runner, "PACKAGE", package)
@@ -103,19 +86,13 @@ def test_times_are_compared_within_a_round():
 
 def test_content():
     """The content consists of classes and parameters, also of inner models, but not of learned state."""
-    models = [
-        AhpatronClassifier(),
-        AhpatronClassifier(budget=50),
-        BPAClassifier(),
-        preprocessing.StandardScaler() | AhpatronClassifier(),
-        preprocessing.StandardScaler() | AhpatronClassifier(budget=50),
-        linear_model.LogisticRegression(),
-        linear_model.LogisticRegression(l2=0.1),
-    ]
+    ours = [AhpatronClassifier(), AhpatronClassifier(budget=50), BPAClassifier()]
+    theirs = [linear_model.LogisticRegression(), linear_model.LogisticRegression(l2=0.1)]
+    models = [*ours, *theirs, *(preprocessing.StandardScaler() | model.clone() for model in ours)]
     keys = [runner.digest(runner.content(model)) for model in models]
     assert len(set(keys)) == len(models)
-    models[0].learn_one({"a": 1.0}, True)
-    assert runner.digest(runner.content(models[0])) == keys[0]
+    ours[0].learn_one({"a": 1.0}, True)
+    assert runner.digest(runner.content(ours[0])) == keys[0]
 
 
 def test_the_cache_resumes_after_an_interruption(tmp_path):
@@ -260,8 +237,7 @@ def test_leads_and_spread():
 def test_kappaml(fresh, tmp_path, monkeypatch):
     """Published figures stand beside measured ones."""
     monkeypatch.setattr(kappaml, "ROWS", 200)
-    kappaml.main(["--streams", "Bananas", "LEDDrift", "--models", "OKL", "--output", str(tmp_path)])
-    text = (tmp_path / "kappaml.md").read_text()
+    text = page(tmp_path, "kappaml", "--streams", "Bananas", "LEDDrift", "--models", "OKL")
     assert "| stream | OKL | KappaML | its KNN |" in text and " 88.0 | **88.5** |" in text
     assert set(kappaml.PUBLISHED) == set(kappaml.STREAMS)
 
@@ -279,8 +255,8 @@ def test_capymoa(small, tmp_path, monkeypatch):
 
 def test_long(fresh, tmp_path, monkeypatch):
     """Results of River's models stay valid; ours must be of the current code."""
-    for module, name, value in ((long, "ROWS", 400), (long, "WINDOWS", 4), (figures, "DOCS", tmp_path)):
-        monkeypatch.setattr(module, name, value)
+    for name, value in {"long.ROWS": 400, "long.WINDOWS": 4, "figures.DOCS": tmp_path}.items():
+        monkeypatch.setattr(f"benchmarks.{name}", value)
     options = ["--streams", "RandomTree", "LED, drift", "--output", str(tmp_path)]
     long.main([*options, "--models", "LogisticRegression", "--only", "cells"])
     store = runner.Store(tmp_path / "long.jsonl")
@@ -303,8 +279,7 @@ def test_long(fresh, tmp_path, monkeypatch):
 
 def test_ablation(small, tmp_path):
     parts = ["pool", "stack", "neighbours"]
-    ablation.main(["--streams", "Bananas", "LED", "Friedman", "--parts", *parts, "--output", str(tmp_path)])
-    text = (tmp_path / "ablation.md").read_text()
+    text = page(tmp_path, "ablation", "--streams", "Bananas", "LED", "Friedman", "--parts", *parts)
     for title, count in (("1. Classification", 3), ("3. Regression", 1)):
         table = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
         assert sum(f"\n| {part} | " in table for part in parts) == count, title
@@ -328,8 +303,7 @@ def test_words(fresh, tmp_path, monkeypatch, capsys):
     """Tables of accuracies, times and differences over seeds; streams without a file are left out."""
     monkeypatch.setattr(words, "ROWS", 300)
     monkeypatch.delenv("RIVER_DATA", raising=False)
-    words.main(["--streams", "adult", "STAGGER", "Agrawal(2)", "--output", str(tmp_path)])
-    text = (tmp_path / "words.md").read_text()
+    text = page(tmp_path, "words", "--streams", "adult", "STAGGER", "Agrawal(2)")
     assert "adult: not in RIVER_DATA" in capsys.readouterr().out
     assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 3 and "| adult |" not in text
 
@@ -344,9 +318,7 @@ def test_intervals(tmp_path):
         assert 0.89 < np.mean(inside[200:]) < 0.91
         assert 1.5 < np.mean(halves[1_000:]) < 1.8, "1.645 of a normal distribution"
     assert [*intervals.aci([1.0] * 3 + [9.0] * 100)][-1] == 9.0
-    intervals.main(["--streams", "TrumpApproval", "--output", str(tmp_path)])
-    text = (tmp_path / "intervals.md").read_text()
-    assert text.count("| TrumpApproval |") == 3
+    assert page(tmp_path, "intervals", "--streams", "TrumpApproval").count("| TrumpApproval |") == 3
 
 
 def test_invoices(tmp_path, monkeypatch, capsys):
@@ -356,20 +328,17 @@ def test_invoices(tmp_path, monkeypatch, capsys):
     dates = [f"{1 + i % 12}/{1 + i % 28}/201" for i in range(60)]
     lines = [f"391,c{i % 7},4/6/2012,{date}2,2/1/2013,{i}.5,No,{date}3,Paper,{i % 3}" for i, date in enumerate(dates)]
     monkeypatch.setenv("RIVER_DATA", str(tmp_path))
-    invoices.main(["--output", str(tmp_path)])
-    assert "is not there" in capsys.readouterr().out and not (tmp_path / "invoices.md").exists()
+    assert page(tmp_path, "invoices") is None and "is not there" in capsys.readouterr().out
     (tmp_path / "streams").mkdir()
     (tmp_path / "streams" / "invoices.csv").write_text("\n".join([header, *lines]))
-    invoices.main(["--output", str(tmp_path)])
-    text = (tmp_path / "invoices.md").read_text()
+    text = page(tmp_path, "invoices")
     assert text.count("| OKL |") == text.count("| LogisticRegression |") == 4 and "nan" not in text
 
 
 def test_rare(tmp_path, monkeypatch):
     """A table of areas and one of losses; the rare label has the stated frequency."""
-    monkeypatch.setattr(rare, "ROWS", 500)
-    rare.main(["--streams", "Bananas", "SEA", "--models", "OKL", "LogisticRegression", "--output", str(tmp_path)])
-    text = (tmp_path / "rare.md").read_text()
+    monkeypatch.setattr("benchmarks.rare.ROWS", 500)
+    text = page(tmp_path, "rare", "--streams", "Bananas", "SEA", "--models", "OKL", "LogisticRegression")
     assert text.count("| stream | OKL | LogisticRegression |") == text.count("\n| mean | ") == 2
     assert "\n| SEA, 8 of 500 | " in text
 
@@ -408,17 +377,15 @@ def test_results_are_of_commits_that_exist():
 
 def test_defaults(tmp_path, monkeypatch):
     """Rows for parameters, bandwidths and budgets; a second run measures nothing."""
-    monkeypatch.setattr(defaults, "BUDGET_STREAMS", ("Bananas", "Friedman"))
-    options = ["--streams", "Bananas", "Friedman", "--rows", "60", "--cache", str(tmp_path), "--output", str(tmp_path)]
-    defaults.main(options)
-    text = (tmp_path / "defaults.md").read_text()
+    monkeypatch.setattr("benchmarks.defaults.BUDGET_STREAMS", ("Bananas", "Friedman"))
+    options = ["--streams", "Bananas", "Friedman", "--rows", "60", "--cache", str(tmp_path)]
+    text = page(tmp_path, "defaults", *options)
     for row, count in {"| Bananas | StandardScaler |": 2, "| OLRDRegressor | radius |": 1, "| Ahpatron": 2}.items():
         assert text.count(f"\n{row}") == count, row
     budgets = (tmp_path / "budgets.md").read_text()
     assert "\n| RBPClassifier |" in budgets and budgets.count("**1.00 (") == 4  # a regressor's default by itself
     monkeypatch.setattr(timing, "answers", None)
-    defaults.main(options)
-    assert (tmp_path / "defaults.md").read_text() == text
+    assert page(tmp_path, "defaults", *options) == text
 
 
 def test_growth(tmp_path, monkeypatch):

@@ -12,8 +12,6 @@ from river_okl import BPAClassifier, BPARegressor, kernels
 from tests import reference, streams
 from tests.discovery import task
 
-BOTH = pytest.mark.parametrize("cls", [BPAClassifier, BPARegressor])
-MAINTENANCE = pytest.mark.parametrize("maintenance", ["simple", "nearest", "projection"])
 BUDGET = 6
 
 
@@ -49,19 +47,13 @@ def least_objective(model, K, alpha, r, V, y):
         constraints = [at_least_0(y, 1.0)]
     constraints.append({"type": "ineq", "fun": lambda v: v[-1], "jac": lambda v: np.eye(len(v))[-1]})
     start = np.append(np.zeros(len(V)), abs(y) + abs(f_t) + 5.0)
-    found = scipy.optimize.minimize(
-        objective,
-        start,
-        jac=gradient,
-        constraints=constraints,
-        method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    return objective(found.x)
+    return scipy.optimize.minimize(
+        objective, start, jac=gradient, constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500}
+    ).fun
 
 
-@BOTH
-@MAINTENANCE
+@pytest.mark.parametrize("cls", [BPAClassifier, BPARegressor])
+@pytest.mark.parametrize("maintenance", ["simple", "nearest", "projection"])
 @pytest.mark.parametrize(
     ("kernel", "function"),
     [(kernels.RBF(0.5), reference.rbf(0.5)), (kernels.Polynomial(2, gamma=0.4), reference.polynomial(2, gamma=0.4))],
@@ -90,8 +82,6 @@ def test_the_step_minimises_the_objective(cls, maintenance, kernel, function):
         assert len(after) == BUDGET
         assert made == pytest.approx(min(least), rel=1e-4, abs=1e-7)
         compared += 1
-        if compared == 8:
-            break
     assert compared >= 5
 
 

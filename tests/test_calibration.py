@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 from river import metrics
+from river.optim.losses import Log
 
 from river_okl import OGDClassifier
 from river_okl._core.calibration import Calibration, sigmoid
@@ -41,11 +42,9 @@ def test_shrinking_scores_are_followed():
 
 
 def test_the_log_loss_uses_its_own_sigmoid():
-    from river.optim.losses import Log
-
-    model = OGDClassifier(loss=Log())
-    for x, y in dense(CLASSIFICATION):
-        model.learn_one(x, y)
+    model, stream = OGDClassifier(loss=Log()), dense(CLASSIFICATION)
+    model.learn_stream(stream)
+    x, _ = stream[-1]
     assert model.predict_proba_one(x)[1.0] == pytest.approx(sigmoid(model.decision_function_one(x)))
 
 
@@ -53,7 +52,6 @@ def test_extreme_margins_stay_in_range():
     fit = Calibration()
     for margin in (0.0, 0.0, 1e50, -1e50, 1e-300, -1.0, 5.0):
         fit.update(margin)
-        assert math.isfinite(fit.factor())
-        assert fit.factor() > 0.0
+        assert 0.0 < fit.factor() < math.inf
     assert pickle.loads(pickle.dumps(fit)).factor() == fit.factor()
     assert [sigmoid(z) for z in (-1e308, -800.0, 0.0, 800.0)] == [0.0, 0.0, 0.5, 1.0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fractions
 import math
 import pickle
-import threading
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,10 @@ from river import base
 
 import river_okl
 from tests import streams
-from tests.discovery import CLASSES, READERS, knowledge, small, snapshot, task
+from tests.discovery import CLASSES, MODELS, READERS, each_of, knowledge, learn, small, snapshot, target, task
+from tests.test_threads import beside
 
-EVERY = {name: getattr(river_okl, name) for name in READERS}
-each = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY.items()])
-each_supervised = pytest.mark.parametrize(
-    "cls", [pytest.param(cls, id=name) for name, cls in EVERY.items() if name in CLASSES]
-)
+each_reader = each_of({name: MODELS[name] for name in READERS})
 
 
 class Trap:
@@ -49,8 +46,6 @@ class Trap:
 
 
 class Value:
-    """A number."""
-
     def __init__(self, number):
         self.number = number
 
@@ -134,10 +129,6 @@ def hostile(x, words):
     return made | ({"word": Text("abc"), Name(100): Text("abc"), Name(101): None} if words else {})
 
 
-def emptied(x):
-    x.clear()
-
-
 def refilled(x):
     x.clear()
     for i in range(200):
@@ -161,24 +152,19 @@ def renewed(x):
         x[Name(name.i) if isinstance(name, Name) else name] = value
 
 
-ACTIONS = [emptied, refilled, replaced, shortened, renewed]
+ACTIONS = [dict.clear, refilled, replaced, shortened, renewed]
 
 
-def is_supervised(cls):
-    return issubclass(cls, base.Classifier | base.Regressor)
-
-
-def learned(cls, n=12):
+def learned(cls):
     """A model with hostile names, as a pickle."""
     model = small(cls)
-    for t, (x, y) in enumerate(streams.dense(task(cls), n)):
-        x = hostile(x, getattr(cls, "_takes_words", False))
-        model.learn_one(x, *([y] if is_supervised(cls) else []), w=1.0 + t % 2)
+    for t, (x, y) in enumerate(streams.dense(task(cls), 12)):
+        model.learn_one(hostile(x, cls._takes_words), *target(model, y), w=1.0 + t % 2)
     return pickle.dumps(model)
 
 
-def sample_of(cls, seed=7):
-    return hostile(streams.dense(task(cls), 3, seed=seed)[-1][0], getattr(cls, "_takes_words", False))
+def sample_of(cls):
+    return hostile(streams.dense(task(cls), 3, seed=7)[-1][0], cls._takes_words)
 
 
 def traps(start, call, action, sample):
@@ -194,36 +180,30 @@ def traps(start, call, action, sample):
         fired = Trap.disarm()
         yield found, model
         if not fired:
-            return
-        at += 1 + at // 3
+            break
+        at += 1 + at // 4
+    assert at > 5
 
 
 def outcome(found):
     return type(found) if isinstance(found, Exception) else snapshot(found)
 
 
-@each
+@each_reader
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_sample_is_learned_as_it_was_at_one_moment(cls, action):
     """With its old items or its new ones, and never with some of each."""
-    start = learned(cls)
-    y = [1.0] if is_supervised(cls) else []
-
-    def after(x):
-        model = pickle.loads(start)
-        model.learn_one(x, *y)
-        return snapshot(model)
-
-    changed = sample_of(cls)
+    start, changed = learned(cls), sample_of(cls)
     action(changed)
-    expected = {after(sample_of(cls)), after(changed)}
-    n = 0
-    for found, model in traps(start, lambda model, x: model.learn_one(x, *y), action, lambda: sample_of(cls)):
+    expected = {snapshot(learn(pickle.loads(start), [(x, 1.0)])) for x in (sample_of(cls), changed)}
+
+    def learn_one(model, x):
+        return model.learn_one(x, *target(model, 1.0))
+
+    for found, model in traps(start, learn_one, action, lambda: sample_of(cls)):
         assert found is None, found
         assert snapshot(model) in expected
         model._f._check()
-        n += 1
-    assert n > 5
 
 
 QUESTIONS = [
@@ -232,20 +212,17 @@ QUESTIONS = [
 ]
 
 
-@each
-@pytest.mark.parametrize("action", [emptied, refilled])
+@each_reader
+@pytest.mark.parametrize("action", [dict.clear, refilled])
 def test_a_question_is_answered_for_a_sample_as_it_was_at_one_moment(cls, action):
-    start = learned(cls)
+    start, changed = learned(cls), sample_of(cls)
+    action(changed)
     unchanged = knowledge(pickle.loads(start))
-    for question in QUESTIONS:
-        if not hasattr(cls, question):
-            continue
+    for question in (name for name in QUESTIONS if hasattr(cls, name)):
 
         def ask(model, x, question=question):
             return getattr(model, question)(x)
 
-        changed = sample_of(cls)
-        action(changed)
         expected = {outcome(ask(pickle.loads(start), x)) for x in (sample_of(cls), changed)}
         for found, model in traps(start, ask, action, lambda: sample_of(cls)):
             assert outcome(found) in expected, (question, found)
@@ -265,50 +242,40 @@ class Once:
         return self.number
 
 
-@each
+@each_reader
 def test_a_sample_is_read_once(cls):
     """Also if its label is new, or the bandwidth moves: what is learned is what was checked."""
     model, equal = small(cls), small(cls)
     for t, (x, y) in enumerate(streams.dense(task(cls), 60)):
         if issubclass(cls, base.Classifier):
             y = [False, True, "third"][t % (3 if model._multiclass else 2)]
-        model.learn_one({name: Once(v) for name, v in x.items()}, *([y] if is_supervised(cls) else []))
-        equal.learn_one(x, *([y] if is_supervised(cls) else []))
+        learn(model, [({name: Once(v) for name, v in x.items()}, y)])
+        learn(equal, [(x, y)])
     assert snapshot(model) == snapshot(equal)
 
 
-@each_supervised
+@each_of({name: CLASSES[name] for name in READERS if name in CLASSES})
 @pytest.mark.parametrize("action", [list.clear, lambda items: items.extend(items), lambda items: items.pop(0)])
 def test_targets_and_weights_may_change_while_they_are_read(cls, action):
     """Labels with a __hash__, and weights with a __float__ of their own."""
     rows = streams.dense(task(cls), 6)
     X, values = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
     ys = (lambda: [Name(int(y > 0)) for y in values]) if issubclass(cls, base.Classifier) else (lambda: [*values])
-    start = pickle.dumps(small(cls))
-    expected = pickle.loads(start)
+    expected = small(cls)
     expected.learn_many(X, ys(), [1.0] * 6)
-    at = 0
-    while True:
-        model, y, w = pickle.loads(start), ys(), [Weight(1.0) for _ in values]
 
-        def act(y=y, w=w):
-            action(y)
-            action(w)
+    def learn_many(model, both):
+        model.learn_many(X, *both)
 
-        Trap.arm(act, at)
-        try:
-            model.learn_many(X, y, w)
-        except ValueError as error:  # fewer weights, or other ones, than rows
-            assert "weights" in str(error) or "targets" in str(error)
-            expecting = start
-        else:
-            expecting = pickle.dumps(expected)
-        fired = Trap.disarm()
-        assert snapshot(model) == snapshot(pickle.loads(expecting))
-        if not fired:
-            break
-        at += 1 + at // 4
-    assert at > 3
+    def change(both):
+        for part in both:
+            action(part)
+
+    answers = traps(pickle.dumps(small(cls)), learn_many, change, lambda: (ys(), [Weight(1.0) for _ in values]))
+    for error, model in answers:
+        if error:  # fewer weights, or other ones, than rows
+            assert isinstance(error, ValueError) and ("weights" in str(error) or "targets" in str(error))
+        assert snapshot(model) == snapshot(small(cls) if error else expected)
 
 
 class Weight(fractions.Fraction):
@@ -317,32 +284,29 @@ class Weight(fractions.Fraction):
         return 1.0
 
 
-@each
+@each_reader
 @pytest.mark.parametrize("words", [False, True])
 def test_a_frame_may_change_while_it_is_read(cls, words):
-    """Columns of Python objects, one of which empties the frame."""
-    if not hasattr(cls, "learn_many") or (words and not getattr(cls, "_takes_words", False)):
+    """Columns of Python objects, one of which overwrites the frame."""
+    if words and not cls._takes_words:
         pytest.skip("it learns no such frames")
 
     def frame():
         columns = {f"x{i}": [Value(float(i + j % 3)) for j in range(5)] for i in range(4)}
         return pd.DataFrame(columns | ({"word": [Text("abc"), None, Text("abc"), "d", Text("d")]} if words else {}))
 
-    y = [[1.0, 0.0, 1.0, 1.0, 0.0]] if is_supervised(cls) else []
-    start = pickle.dumps(small(cls))
-    expected = pickle.loads(start)
-    expected.learn_many(frame(), *y)
-    for at in (0, 1, 2, 5, 10, 19, 25, 30):
-        model, X = pickle.loads(start), frame()
+    def learn_many(model, X):
+        model.learn_many(X, *target(model, [1.0, 0.0, 1.0, 1.0, 0.0]))
 
-        def act(X=X):
-            for name in [*X.columns]:
-                X[name] = 7.0
-            X.loc[0] = -1.0
+    def change(X):
+        for name in [*X.columns]:
+            X[name] = 7.0
+        X.loc[0] = -1.0
 
-        Trap.arm(act, at)
-        model.learn_many(X, *y)
-        Trap.disarm()
+    expected = small(cls)
+    learn_many(expected, frame())
+    for error, model in traps(pickle.dumps(small(cls)), learn_many, change, frame):
+        assert error is None, error
         assert snapshot(model) == snapshot(expected)
 
 
@@ -384,38 +348,26 @@ class Fickle:
         return f"fickle {Fickle.turns % 4}"
 
 
-@each
+@each_reader
 def test_names_without_a_constant_hash_do_no_harm_to_memory(cls):
     """Whatever is learned of them, or refused: nothing crashes (which the build with sanitizers decides)."""
     model = small(cls)
-    refused = 0
     for t, (x, y) in enumerate(streams.dense(task(cls), 80)):
         x = {Fickle(t % 9): v for v in x.values()} | {"b": 1.0}
-        try:
-            model.learn_one(x, *([y] if is_supervised(cls) else []))
-            model.learn_one({f"new {t}": 1.0, "b": 0.5}, *([y] if is_supervised(cls) else []))
-        except (RuntimeError, ValueError, KeyError):
-            refused += 1
-    assert refused < 160
+        with contextlib.suppress(RuntimeError, ValueError, KeyError):
+            learn(model, [(x, y), ({f"new {t}": 1.0, "b": 0.5}, y)])
 
 
-@each
+@each_reader
 def test_another_thread_may_refill_a_sample(cls, restless):
     """Fractions are converted by Python code, between whose instructions other threads run."""
-    model, x, done = small(cls), {}, False
-    rng = np.random.default_rng(3)
+    model, x, rng = small(cls), {}, np.random.default_rng(3)
 
-    def refill():
-        while not done:
+    def refill(stop):
+        while not stop.is_set():
             x.clear()
             x.update({f"n{i}": fractions.Fraction(int(i), 3) for i in rng.integers(0, 30, 6)})
 
-    thread = threading.Thread(target=refill)
-    thread.start()
-    try:
-        for t in range(150):
-            model.learn_one(x, *([float(t % 2)] if is_supervised(cls) else []))
-    finally:
-        done = True
-        thread.join()
+    with beside(refill):
+        learn(model, [(x, float(t % 2)) for t in range(150)])
     model._f._check()

@@ -7,14 +7,8 @@ import statistics
 
 import pytest
 
-from river_okl import (
-    AhpatronClassifier,
-    BPAClassifier,
-    ForgetronClassifier,
-    KernelPerceptronClassifier,
-    datasets,
-    kernels,
-)
+import river_okl
+from river_okl import datasets, kernels
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +28,16 @@ def mistakes(model, samples):
 
 
 def test_kernel_perceptron_on_a9a(a9a):
-    model = KernelPerceptronClassifier(kernels.RBF(0.4))
+    model = river_okl.KernelPerceptronClassifier(kernels.RBF(0.4))
     assert mistakes(model, a9a) == 9952
     assert model.n_support_vectors == 9952
 
 
-def test_bpa_simple_on_a9a(a9a):
-    assert abs(mistakes(BPAClassifier(kernels.RBF(0.4), budget=200), a9a) - 9845) <= 10
-
-
-def test_forgetron_on_a9a(a9a):
-    assert abs(mistakes(ForgetronClassifier(kernels.RBF(0.4), budget=1350), a9a) - 10_567) <= 10
+@pytest.mark.parametrize(
+    ("cls", "budget", "expected"), [(river_okl.BPAClassifier, 200, 9845), (river_okl.ForgetronClassifier, 1350, 10_567)]
+)
+def test_models_with_a_budget_on_a9a(a9a, cls, budget, expected):
+    assert abs(mistakes(cls(kernels.RBF(0.4), budget=budget), a9a) - expected) <= 10
 
 
 def test_ahpatron_on_phishing(data_home):
@@ -53,6 +46,6 @@ def test_ahpatron_on_phishing(data_home):
     rates = []
     for seed in range(3):
         random.Random(seed).shuffle(samples)
-        model = AhpatronClassifier(kernels.RBF(0.5), budget=400, epsilon=0.7)
+        model = river_okl.AhpatronClassifier(kernels.RBF(0.5), budget=400, epsilon=0.7)
         rates.append(100 * mistakes(model, samples) / len(samples))
     assert statistics.mean(rates) == pytest.approx(7.27, abs=0.3)  # 4 standard errors of a mean of three

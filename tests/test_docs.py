@@ -16,7 +16,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-import warnings
 
 import pytest
 
@@ -26,18 +25,14 @@ from tests import reference, streams
 HERE = pathlib.Path(__file__).parent.parent
 PAGES = [HERE / "README.md", HERE / "CONTRIBUTING.md", *sorted((HERE / "docs").glob("*.md"))]
 ORDER = [  # of the sections of a class's page
-    *("Example", "Parameters", "Update rule", "Cost", "Cost and result", "Attributes", "Methods", "See also", "Notes"),
-    "References",
+    *("Example", "Parameters", "Update rule", "Cost", "Cost and result", "Attributes", "Methods"),
+    *("See also", "Notes", "References"),
 ]
 EXAMPLES = sorted((HERE / "examples").glob("*.py"))
 
 
 def text(path):
     return path.read_text(encoding="utf-8")
-
-
-def one_line(words):
-    return " ".join(words.split())
 
 
 def blocks(path, language):
@@ -102,10 +97,9 @@ def test_links_resolve(path):
 def test_every_code_block_is_tested(path):
     kinds = set(re.findall(r"^ *```(\S+)$", text(path), re.M))
     if path.name == "CONTRIBUTING.md":  # its templates are run and translated below
-        kinds -= {"cython"}
-    assert kinds <= {"python", "sh", "math"}
-    if path.name != "CONTRIBUTING.md":
-        assert all(">>> " in block for block in blocks(path, "python"))
+        assert kinds <= {"python", "sh", "math", "cython"}
+    else:
+        assert kinds <= {"python", "sh", "math"} and all(">>> " in block for block in blocks(path, "python"))
 
 
 def test_the_template_of_an_expert_is_valid_cython(tmp_path):
@@ -147,6 +141,7 @@ def test_the_template_is_short_and_matches_its_reference():
     assert model.n_support_vectors == 8
 
 
+@pytest.mark.filterwarnings("error::DeprecationWarning:__main__")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch, capsys):
     """Run as by ``python``."""
@@ -154,9 +149,7 @@ def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch
     pyplot.switch_backend("agg")
     assert len(text(path).splitlines()) < 60
     monkeypatch.setattr(sys, "argv", [str(path), str(tmp_path / "picture.png")])
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", category=DeprecationWarning, module="__main__")
-        runpy.run_path(str(path), run_name="__main__")
+    runpy.run_path(str(path), run_name="__main__")
     pyplot.close("all")
     assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
     assert capsys.readouterr().out
@@ -170,8 +163,7 @@ def test_an_example_runs_in_its_own_process(tmp_path):
     command = [sys.executable, str(path), str(tmp_path / "picture.png")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "picture.png").exists()
-    assert done.stdout
+    assert (tmp_path / "picture.png").exists() and done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -296,9 +288,8 @@ def test_tables_of_the_same_protocol_agree():
     from benchmarks import readme
 
     accuracies, errors = readme.section(1), readme.section(4)
-    text = (RESULTS / "classes.md").read_text(encoding="utf-8")
-    compared = 0
-    for table, leaderboard in zip(re.findall(r"(?:^\|.*\n)+", text, re.M), (accuracies, errors), strict=True):
+    tables, compared = re.findall(r"(?:^\|.*\n)+", text(RESULTS / "classes.md"), re.M), 0
+    for table, leaderboard in zip(tables, (accuracies, errors), strict=True):
         (_, *head), rows = rows_of(table)
         for name, *cells in rows:
             model = short(name)
@@ -306,13 +297,11 @@ def test_tables_of_the_same_protocol_agree():
                 if model not in leaderboard.get(stream, {}) or (model, stream) in OTHER_PROTOCOL:
                     continue
                 compared += 1
-                there = leaderboard[stream][model]
-                if leaderboard is accuracies:
-                    assert float(cell.rstrip("%")) == pytest.approx(there, abs=0.3), (model, stream)
-                else:
-                    assert float(cell.replace(",", "")) == pytest.approx(there, rel=0.03), (model, stream)
+                tolerance = {"abs": 0.3} if leaderboard is accuracies else {"rel": 0.03}
+                there = pytest.approx(leaderboard[stream][model], **tolerance)
+                assert float(cell.rstrip("%").replace(",", "")) == there, (model, stream)
     assert compared >= 10
-    for model in json.loads((RESULTS / "race.json").read_text(encoding="utf-8"))["models"]:
+    for model in json.loads(text(RESULTS / "race.json"))["models"]:
         name = re.sub(r"Classifier$", "", model["model"].rpartition(".")[2]).replace("ARF", "ARF(10)")
         if name in accuracies["Bananas"]:
             accuracy = 100.0 * (1.0 - model["error_rate"])
@@ -351,12 +340,11 @@ def test_accuracies_in_prose_match_the_leaderboard():
     table = [row for name, row in accuracies.items() if not name.startswith(("mean", "best of", "within"))]
     near = sum(row["OKL"] >= max(row.values()) - 0.2 - 1e-9 for row in table)
     first = sum(row["OKL"] == max(row.values()) for row in table)
-    assert f"the best on {first} of {len(table)} streams, and the best or within 0.2 points on {near}" in one_line(
-        text(HERE / "docs" / "leaderboard.md")
-    )
+    leaderboard = " ".join(text(HERE / "docs" / "leaderboard.md").split())
+    assert f"the best on {first} of {len(table)} streams, and the best or within 0.2 points on {near}" in leaderboard
     lead = readme.section(8)["the best of these on each stream"]["median"]
-    assert f"the median lead of `OKLClassifier` is {lead} points" in one_line(text(HERE / "docs" / "leaderboard.md"))
-    classes = dict(re.findall(r"^\| `(\S+)` \| (.*)$", (RESULTS / "classes.md").read_text(encoding="utf-8"), re.M))
+    assert f"the median lead of `OKLClassifier` is {lead} points" in leaderboard
+    classes = dict(re.findall(r"^\| `(\S+)` \| (.*)$", text(RESULTS / "classes.md"), re.M))
     for name in ("AhpatronClassifier", "neighbors.KNNClassifier", "KernelPAClassifier", "FOGDClassifier"):
         three = re.findall(r"([\d.]+)%", classes[name])
         assert "{}, {} and {} %".format(*three) in text(HERE / "docs" / "which-class.md"), name

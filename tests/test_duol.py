@@ -8,7 +8,6 @@ import random
 
 import numpy as np
 import pytest
-import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,6 @@ from river_okl.algorithms.duol import _two_variable_step
 from river_okl.algorithms.support import RIDGE, box_quadratic, solve_without
 from tests import streams
 
-STRATEGIES = ["removal", "projection", "approximate", "nearest"]
 numbers = st.floats(1e-6, 5)
 
 
@@ -49,7 +47,7 @@ def test_the_two_variable_step_when_the_poster_divides_by_zero():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_box_quadratic_program(seed):
-    """Against SciPy's bounded least squares; half the Gram matrices are nearly singular, and some bounds coincide."""
+    """By its conditions of optimality; half the Gram matrices are nearly singular, and some bounds coincide."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
     points = rng.normal(size=(n, 2 if seed % 2 else 8))
@@ -62,26 +60,12 @@ def test_the_box_quadratic_program(seed):
     beta = box_quadratic(H, c, low, high, np.zeros(n))
     assert (low <= beta).all()
     assert (beta <= high).all()
-    # optimality: the gradient is 0 inside, and points out of the box at a bound
+    # the gradient is 0 inside, and points out of the box at a bound
     gradient = H @ beta - c
     inside = (low < beta) & (beta < high)
     assert abs(gradient[inside]).max(initial=0.0) < 1e-9
     assert (gradient[(beta == low) & (low < high)] > -1e-9).all()
     assert (gradient[(beta == high) & (low < high)] < 1e-9).all()
-
-    L = np.linalg.cholesky(H)
-    wide = high > low
-    if wide.any():
-        free = scipy.optimize.lsq_linear(
-            L.T[:, wide], np.linalg.solve(L, c), bounds=(low[wide], high[wide]), method="bvls", max_iter=10_000
-        ).x
-        best = np.zeros(n)
-        best[wide] = free
-
-        def value(b):
-            return b @ H @ b / 2 - c @ b
-
-        assert value(beta) <= value(best) + 1e-9
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6, 0.0])
@@ -127,11 +111,6 @@ def test_the_projection_when_conjugate_gradients_fail():
     assert d[1] == 0.0
 
 
-def dual(model):
-    """Σ γ_i - ½‖f‖², which double updating increases."""
-    return sum(abs(c) for _, c in model.support_vectors) - model.norm**2 / 2
-
-
 @pytest.mark.parametrize("options", [{}, {"C": 0.3}, {"C": 5.0, "rho": 0.2}], ids=str)
 def test_the_dual_never_decreases_and_stays_in_the_box(options):
     model = DUOLClassifier(kernels.RBF(0.5), **options)
@@ -145,8 +124,9 @@ def test_the_dual_never_decreases_and_stays_in_the_box(options):
         doubles += len(moved)
         assert all(abs(c) <= C * (1 + 1e-12) for c in new.values())
         assert all(math.copysign(1, old[b]) == math.copysign(1, new[b]) for b in old)  # labels stay
-        assert dual(model) >= before - 1e-10
-        before = dual(model)
+        dual = sum(map(abs, new.values())) - model.norm**2 / 2  # Σ γ_i - ½‖f‖²
+        assert dual >= before - 1e-10
+        before = dual
     assert doubles > 5
 
 

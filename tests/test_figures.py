@@ -32,8 +32,7 @@ GIVEN: dict[str, dict[str, str]] = {
     "docs/entities.md": {"0.16": "the mean absolute value of a normal variable, deviation 0.2"},
     "docs/explaining.md": {"99": "a level of intervals"},
     "docs/late-labels.md": {
-        "0.05": "a tolerance of tests/test_late.py",
-        "1.2": "a tolerance of tests/test_late.py",
+        **dict.fromkeys(("0.05", "1.2"), "a tolerance of tests/test_late.py"),
         "4": "a constant",
         "180": "1,024 stored predictions of 176 bytes",
         "200": "1,024 stored predictions of 196 bytes",
@@ -42,7 +41,6 @@ GIVEN: dict[str, dict[str, str]] = {
     "docs/tutorial-alarms.md": {"98.9": "1 - 0.011", "98": "ten of 500"},
     "docs/tutorial-series.md": {"1.8": "the mean absolute value of a normal variable, variance 2² + 1²"},
 }
-
 
 # Sections whose figures come from commands, not from tables.
 OF_COMMANDS = {"benchmarks/README.md": "## Where numbers differ, and why"}
@@ -103,16 +101,11 @@ MEASURED = "classes.md", "tvm.md"  # the tables that docstrings cite
 OF_DOCSTRINGS = {"OKLClassifier": "32", "OKLRegressor": "32", "SOGPClassifier": "70"}  # parameters and sizes
 
 
-def public():
-    names = {name: getattr(river_okl, name) for name in river_okl.__all__}
-    return {name: value for name, value in names.items() if inspect.isclass(value) or inspect.isfunction(value)}
-
-
-@pytest.mark.parametrize("name", public())
+@pytest.mark.parametrize("name", [name for name in river_okl.__all__ if callable(getattr(river_okl, name))])
 def test_figures_of_docstrings_are_in_the_tables(name):
     """Accuracies, errors and times; numbers without a unit are parameters."""
     measured = set().union(*(on_page(HERE / "benchmarks" / "results" / page) for page in MEASURED))
-    prose = re.sub(r"(?ms)^ *>>>.*?(?=\n\s*\n|\Z)", "", inspect.getdoc(public()[name]))
+    prose = re.sub(r"(?ms)^ *>>>.*?(?=\n\s*\n|\Z)", "", inspect.getdoc(getattr(river_okl, name)))
     given, bare = OF_DOCSTRINGS.get(name, "").split(), INLINE.sub(" ", prose)
     for match in FIGURE.finditer(bare):
         after = bare[match.end() :]

@@ -41,10 +41,10 @@ def stream(n, d, classes, *, seed=0, absent=0.0, drift=None, noise=0.1):
             yield x, box % classes if rng.random() >= noise else int(rng.integers(classes))
 
 
-def compare(forest, twin, samples, weights=(1.0,), atol=1e-9):
+def compare(forest, twin, samples, weights=(1.0,)):
     """Every prediction."""
     for t, (x, y) in enumerate(samples):
-        np.testing.assert_allclose(predict(forest, x), twin.predict(x), rtol=0.0, atol=atol, err_msg=f"sample {t}")
+        np.testing.assert_allclose(predict(forest, x), twin.predict(x), rtol=0.0, atol=1e-9, err_msg=f"sample {t}")
         train(forest, x, y, weights[t % len(weights)])
         twin.train(x, y, weights[t % len(weights)])
     assert forest.sizes == [(len(tree.leaves), twin.blocks_of(tree), tree.resets) for tree in twin.trees]
@@ -108,10 +108,8 @@ def test_absent_features_as_in_the_reference(absent, classes):
 @pytest.mark.parametrize(("classes", "size"), [(0, 20_000), (3, 6_000)])
 def test_more_features_than_fit_as_in_the_reference(classes, size):
     forest, twin = both(classes, 2, size=size, seed=19)
-    samples = [
-        ({j: v for j, v in x.items() if j < 4 + t // 25}, y) for t, (x, y) in enumerate(stream(900, 40, classes))
-    ]
-    compare(forest, twin, samples)
+    samples = enumerate(stream(900, 40, classes))
+    compare(forest, twin, (({j: v for j, v in x.items() if j < 4 + t // 25}, y) for t, (x, y) in samples))
     assert twin.group > 1
 
 
@@ -175,11 +173,10 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
     assert snapshot(forest.state()) == snapshot(again.state())
     for t, (x, y) in enumerate(stream(1500, 9, classes and 4, seed=2)):
         assert np.array_equal(predict(forest, x), predict(again, x)), t
-        train(forest, x, y)
-        train(again, x, y)
-        if t % 300 == 0:
-            forest.act("forget", [t // 300])
-            again.act("forget", [t // 300])
+        for each in (forest, again):
+            train(each, x, y)
+            if t % 300 == 0:
+                each.act("forget", [t // 300])
     assert snapshot(forest.state()) == snapshot(again.state())
     again._check()
 
@@ -187,37 +184,32 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
 @pytest.mark.parametrize("classes", [0, 3])
 def test_restoring_over_another_forest(classes):
     forest, other = learned(classes), learned(classes, n=300)
-    other.restore(forest.state())
-    assert snapshot(forest.state()) == snapshot(other.state())
-    other._check()
-    fresh = made(classes, 2, n_classes=forest.n_classes)
-    other.restore(fresh.state())
-    assert snapshot(fresh.state()) == snapshot(other.state())
-    other._check()
+    for each in (forest, made(classes, 2, n_classes=forest.n_classes)):
+        other.restore(each.state())
+        assert snapshot(each.state()) == snapshot(other.state())
+        other._check()
 
 
 def junk(rng, value):
     """A replacement of another kind."""
-    if isinstance(value, np.ndarray):
-        if rng.random() < 0.2:
-            return [None, value[:-1], value.tolist(), value.astype(np.complex64), value[None]][rng.integers(5)]
-        value = value.copy()
-        if value.size:
-            numbers = [0, 1, -1, -2, -3, 7, 2**31 - 1, -(2**31)]
-            if value.dtype.kind == "f":
-                numbers += [np.nan, np.inf, -np.inf, 1e30, -1e30, 3e38, 1e-40]
-            with np.errstate(over="ignore"):
-                value.flat[rng.integers(value.size)] = np.array(numbers[rng.integers(len(numbers))]).astype(value.dtype)
-        return value
-    return [None, -1, 0, 1, 2, 3, 10**6, 2**62, 2**64, 1.5, "3", True][rng.integers(12)]
+    if not isinstance(value, np.ndarray):
+        return [None, -1, 0, 1, 2, 3, 10**6, 2**62, 2**64, 1.5, "3", True][rng.integers(12)]
+    if rng.random() < 0.2:
+        return [None, value[:-1], value.tolist(), value.astype(np.complex64), value[None]][rng.integers(5)]
+    value, numbers = value.copy(), [0, 1, -1, -2, -3, 7, 2**31 - 1, -(2**31)]
+    if value.dtype.kind == "f":
+        numbers += [np.nan, np.inf, -np.inf, 1e30, -1e30, 3e38, 1e-40]
+    if value.size:
+        with np.errstate(over="ignore"):
+            value.flat[rng.integers(value.size)] = np.array(numbers[rng.integers(len(numbers))]).astype(value.dtype)
+    return value
 
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_hostile_state_harms_no_memory(classes):
     rng = np.random.default_rng(43)
-    state = learned(classes, n=700, bytes=20_000).state()
+    state, rejected = learned(classes, n=700, bytes=20_000).state(), 0
     samples = [*stream(40, 6, classes, seed=3)]
-    rejected = 0
     for _ in range(1500):
         changed = dict(state)
         for _ in range(rng.integers(1, 3)):
@@ -253,46 +245,40 @@ def test_memory_is_bounded(classes, d):
 
 
 def test_noise_fills_the_trees_up_to_their_bounds():
-    rng = np.random.default_rng(0)
-    forest = TargetForest(1)
-    n = 200_000
-    places = np.array([0, 1], dtype=np.int32)
-    for values, target in zip(rng.normal(size=(n, 2)), rng.normal(size=n), strict=True):
+    rng, forest, places = np.random.default_rng(0), TargetForest(1), np.array([0, 1], dtype=np.int32)
+    for values, target in zip(rng.normal(size=(200_000, 2)), rng.normal(size=200_000), strict=True):
         forest.train(places, values, target)
     assert forest.sizes[0][0] == 500
     forest._check()
 
 
-def test_random_actions_keep_the_invariants():
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        classes = 0 if seed % 2 else 2
-        forest = made(classes, 3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), seed=seed)
-        width = 3
-        for t in range(1500):
-            x = {
-                int(j): float(rng.normal()) * 10.0 ** rng.integers(-3, 9) for j in rng.choice(width, width // 2, False)
-            }
-            action = rng.random()
-            if action < 0.01:
-                width = min(60, width + int(rng.integers(1, 6)))
-            elif action < 0.03:
-                forest.act("forget", rng.choice(width, 2, False))
-            elif action < 0.04 and not classes:
-                forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
-            elif action < 0.04:
-                forest.act("add_class")
-            elif action < 0.05:
-                other = made(classes, 3, n_classes=forest.n_classes, one_in=1 + seed % 3, bytes=forest.bytes)
-                other.restore(forest.state())
-                forest = other
-            p = predict(forest, x)
-            assert np.isfinite(p).all() and (not classes or abs(p.sum() - 1.0) < 1e-9)
-            y = int(rng.integers(forest.n_classes)) if classes else float(rng.normal() * 10.0 ** rng.integers(-3, 12))
-            train(forest, x, y, float(rng.choice([0.0, 0.2, 1.0, 10.0])))
-            if t % 100 == 0:
-                forest._check()
-        forest._check()
+@pytest.mark.parametrize("seed", range(12))
+def test_random_actions_keep_the_invariants(seed):
+    rng, classes, width = np.random.default_rng(seed), 0 if seed % 2 else 2, 3
+    forest = made(classes, 3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), seed=seed)
+    for t in range(1500):
+        places = rng.choice(width, width // 2, False)
+        x = {int(j): float(rng.normal()) * 10.0 ** rng.integers(-3, 9) for j in places}
+        action = rng.random()
+        if action < 0.01:
+            width = min(60, width + int(rng.integers(1, 6)))
+        elif action < 0.03:
+            forest.act("forget", rng.choice(width, 2, False))
+        elif action < 0.04 and not classes:
+            forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
+        elif action < 0.04:
+            forest.act("add_class")
+        elif action < 0.05:
+            other = made(classes, 3, n_classes=forest.n_classes, one_in=1 + seed % 3, bytes=forest.bytes)
+            other.restore(forest.state())
+            forest = other
+        p = predict(forest, x)
+        assert np.isfinite(p).all() and (not classes or abs(p.sum() - 1.0) < 1e-9)
+        y = int(rng.integers(forest.n_classes)) if classes else float(rng.normal() * 10.0 ** rng.integers(-3, 12))
+        train(forest, x, y, float(rng.choice([0.0, 0.2, 1.0, 10.0])))
+        if t % 100 == 0:
+            forest._check()
+    forest._check()
 
 
 def test_a_zero_equals_an_absent_feature():
@@ -306,24 +292,27 @@ def test_a_zero_equals_an_absent_feature():
     assert np.array_equal(predict(one, {0: 1.0}), predict(other, {0: 1.0, 3: 0.0}))
 
 
-def test_boxes_are_learned():
-    forest, right = ClassForest(3), 0
-    samples = [*stream(6000, 4, 4, noise=0.0)]
-    for t, (x, y) in enumerate(samples):
-        right += t >= 3000 and int(np.argmax(predict(forest, x))) == y
-        train(forest, x, y)
-    assert right / 3000 > 0.95
+def boxes():
+    return stream(6000, 4, 4, noise=0.0)
 
 
-def test_alternating_categories_are_learned():
-    """Twelve of them: histograms have a bin for each."""
-    forest, rng, right = ClassForest(1), np.random.default_rng(0), 0
-    for t in range(1100):
+def alternating():
+    """Twelve categories: histograms have a bin for each."""
+    rng = np.random.default_rng(0)
+    for _ in range(1100):
         category = int(rng.integers(12))
-        x = {0: 0.4 * (category - 6) + 0.5, 1: float(rng.normal())}
-        right += t >= 600 and int(np.argmax(predict(forest, x))) == category % 2
-        train(forest, x, category % 2)
-    assert right > 495
+        yield {0: 0.4 * (category - 6) + 0.5, 1: float(rng.normal())}, category % 2
+
+
+@pytest.mark.parametrize(
+    ("samples", "n_trees", "first", "least"), [(boxes, 3, 3000, 0.95), (alternating, 1, 600, 0.99)]
+)
+def test_concepts_are_learned(samples, n_trees, first, least):
+    forest, right = ClassForest(n_trees), []
+    for x, y in samples():
+        right.append(np.argmax(predict(forest, x)) == y)
+        train(forest, x, y)
+    assert np.mean(right[first:]) > least
 
 
 def test_irrelevant_features_do_not_split_a_leaf_early():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import fractions
+import functools
 import math
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import river_okl
 from river_okl._core.store.sample import number
 from tests import streams
-from tests.discovery import snapshot
+from tests.discovery import learn, snapshot
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -21,14 +22,9 @@ pl = pytest.importorskip("polars")
 DAY, SPAN = datetime.datetime(2020, 1, 1), datetime.timedelta(days=1)
 
 NUMBERS = {
-    "int": pd.Series([1, 2]),
-    "uint8": pd.Series([1, 2], dtype="uint8"),
-    "float32": pd.Series([0.5, 2.0], dtype="float32"),
-    "longdouble": pd.Series([0.5, 2.0], dtype="longdouble"),
-    "bool": pd.Series([True, False]),
-    "Int64": pd.Series([1, 2], dtype="Int64"),
-    "Float64": pd.Series([0.5, 2.0], dtype="Float64"),
-    "boolean": pd.Series([True, False], dtype="boolean"),
+    **{dtype: pd.Series([1, 2], dtype=dtype) for dtype in ("int", "uint8", "Int64")},
+    **{dtype: pd.Series([True, False], dtype=dtype) for dtype in ("bool", "boolean")},
+    **{dtype: pd.Series([0.5, 2.0], dtype=dtype) for dtype in ("float32", "longdouble", "Float64")},
     "sparse": pd.Series(pd.arrays.SparseArray([0, 1])),
     "object": pd.Series([1, 2.5], dtype=object),
     "objects": pd.Series([True, decimal.Decimal("0.25")], dtype=object),
@@ -43,38 +39,22 @@ NUMBERS = {
 NO_NUMBERS = {
     "digits": pd.Series(["1", "2"]),
     "digits-object": pd.Series(["1", "2"], dtype=object),
-    "one-text": pd.Series([1.0, "2"], dtype=object),
-    "one-None": pd.Series([1.0, None], dtype=object),
-    "datetime": pd.Series([DAY, DAY]),
+    **{f"one-{value}": pd.Series([1.0, value], dtype=object) for value in ("2", None)},
     "zone": pd.Series([DAY, DAY]).dt.tz_localize("UTC"),
-    "timedelta": pd.Series([SPAN, SPAN]),
+    **{type(value).__name__: pd.Series([value] * 2) for value in (DAY, SPAN)},
     "period": pd.Series(pd.period_range("2020", periods=2)),
     "interval": pd.Series(pd.interval_range(0, 2)),
-    "complex": pd.Series([1.0 + 2.0j, 3.0]),
-    "complex-object": pd.Series([np.complex128(1.0), 3.0], dtype=object),
+    **{"complex": pd.Series([1.0 + 2.0j, 3.0]), "complex-object": pd.Series([np.complex128(1.0), 3.0], dtype=object)},
     "categories": pd.Series(["1", "2"], dtype="category"),
     "whole-categories": pd.Series([1, 2], dtype="category"),
     "bytes": pd.Series([b"1", b"2"]),
-    "Int64": pd.Series([1, None], dtype="Int64"),
-    "Float64": pd.Series([1.0, None], dtype="Float64"),
-    "boolean": pd.Series([True, None], dtype="boolean"),
-    "NaN": pd.Series([1.0, math.nan]),
-    "inf": pd.Series([1.0, math.inf]),
-    "large": pd.Series([1, 10**60], dtype=object),
-    "larger": pd.Series([1, 10**400], dtype=object),
-    "lists": pd.Series([[1.0], [2.0]]),
-    "pl-digits": pl.Series(["1", "2"]),
-    "pl-date": pl.Series([DAY.date(), DAY.date()]),
-    "pl-datetime": pl.Series([DAY, DAY]),
-    "pl-duration": pl.Series([SPAN, SPAN]),
-    "pl-time": pl.Series([datetime.time(1), datetime.time(2)]),
-    "pl-categories": pl.Series(["1", "2"], dtype=pl.Categorical),
-    "pl-enum": pl.Series(["1", "2"], dtype=pl.Enum(["1", "2"])),
-    "pl-null": pl.Series([None, None]),
-    "pl-missing": pl.Series([1, None]),
-    "pl-bool": pl.Series([True, None]),
-    "pl-bytes": pl.Series([b"1", b"2"]),
-    "pl-list": pl.Series([[1.0], [2.0]]),
+    **{dtype: pd.Series([1, None], dtype=dtype) for dtype in ("Int64", "Float64", "boolean")},
+    **{"NaN": pd.Series([1.0, math.nan]), "inf": pd.Series([1.0, math.inf]), "lists": pd.Series([[1.0], [2.0]])},
+    **{f"1e{power}": pd.Series([1, 10**power], dtype=object) for power in (60, 400)},
+    **{f"pl-{dtype}": pl.Series(["1", "2"], dtype=dtype) for dtype in (pl.String, pl.Categorical, pl.Enum(["1", "2"]))},
+    **{f"pl-{type(value).__name__}": pl.Series([value] * 2) for value in (DAY, DAY.date(), DAY.time(), SPAN)},
+    **{f"pl-{value}-missing": pl.Series([value, None]) for value in (None, 1, True)},
+    **{"pl-bytes": pl.Series([b"1", b"2"]), "pl-list": pl.Series([[1.0], [2.0]])},
     "pl-object": pl.Series([1, "2"], dtype=pl.Object),
 }
 
@@ -85,19 +65,16 @@ def frame_with(column):
 
 
 def models():
-    yield river_okl.KernelPAClassifier()
-    yield river_okl.OLRDRegressor(seed=1)
-    yield river_okl.FOGDClassifier(seed=1)
-    yield river_okl.POMDRClassifier()
+    seeded = river_okl.OLRDRegressor(seed=1), river_okl.FOGDClassifier(seed=1)
+    return [river_okl.KernelPAClassifier(), *seeded, river_okl.POMDRClassifier()]
 
 
 @pytest.mark.parametrize("column", NUMBERS.values(), ids=NUMBERS)
 def test_numbers_of_every_type_equal_single_samples(column):
     X, y = frame_with(column)
-    values = list(column)
     for many in models():
         one = many.clone()
-        for value, good, also, target in zip(values, [1.0, 0.5], [2, 3], [1.0, -1.0], strict=True):
+        for value, good, also, target in zip(column, [1.0, 0.5], [2, 3], [1.0, -1.0], strict=True):
             one.learn_one({"good": good, "odd": value, "also good": also}, target)
         many.learn_many(X, y)
         assert snapshot(many) == snapshot(one)
@@ -130,9 +107,7 @@ def test_rows_before_a_rejected_row_are_learned():
         many, one = cls(kernel), cls(kernel)
         with pytest.raises(ValueError, match="scale the"):
             many.learn_many(pd.DataFrame({"a": [1.0, -1.0, 1e40, 2.0]}), pd.Series([1.0, -1.0, 1.0, -1.0]))
-        one.learn_one({"a": 1.0}, 1.0)
-        one.learn_one({"a": -1.0}, -1.0)
-        assert snapshot(many) == snapshot(one)
+        assert snapshot(many) == snapshot(learn(one, [({"a": 1.0}, 1.0), ({"a": -1.0}, -1.0)]))
 
 
 @pytest.mark.parametrize("column", NO_NUMBERS.values(), ids=NO_NUMBERS)
@@ -141,12 +116,10 @@ def test_errors_for_non_numbers_name_the_column(column):
     for model in models():
         model.learn_one({"good": 1.0}, 1.0)
         before = snapshot(model)
-        calls = [lambda model=model: model.learn_many(X, y), lambda model=model: model.predict_many(X)]
-        if hasattr(model, "predict_proba_many"):
-            calls.append(lambda model=model: model.predict_proba_many(X))
-        for call in calls:
+        probable = getattr(model, "predict_proba_many", model.predict_many)  # of classifiers
+        for call in (functools.partial(model.learn_many, y=y), model.predict_many, probable):
             with pytest.raises((TypeError, ValueError), match=r"feature 'odd' is .*kernels need"):
-                call()
+                call(X)
         assert snapshot(model) == before
 
 
@@ -229,13 +202,9 @@ def test_the_index_is_kept():
 )
 def test_errors_name_a_wrong_frame(X):
     model = river_okl.OKLClassifier()
-    for call in (
-        lambda: model.learn_many(X, [True]),
-        lambda: model.predict_many(X),
-        lambda: model.predict_proba_many(X),
-    ):
+    for call in (functools.partial(model.learn_many, y=[True]), model.predict_many, model.predict_proba_many):
         with pytest.raises(TypeError, match=rf"X is .*, a {type(X).__name__}; it must be a dataframe"):
-            call()
+            call(X)
 
 
 @pytest.mark.parametrize("y", [[1.0, -1.0], (1.0, -1.0), np.array([1.0, -1.0])], ids=lambda y: type(y).__name__)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import pickle
 import random
 
 import numpy as np
 import pytest
-import scipy.stats
 from river import linear_model, optim
 
 import river_okl
 from river_okl import kernels, losses
 from tests import reference, streams
+from tests.discovery import decision, task
 
 KERNEL = kernels.RBF(0.7)
 N = 200
@@ -26,18 +25,14 @@ def identity(one, other, parameters, others):
     return pytest.param(one, parameters, other, others, id=name)
 
 
+AVP = {"radius": 3.0, "learning_rate": 0.4}
 IDENTITIES = [
     identity("ProjectronClassifier", "KernelPerceptronClassifier", {"tolerance": 0.0}, {}),
     identity("RBPClassifier", "KernelPerceptronClassifier", {"budget": ALL, "seed": 1}, {}),
     identity("ForgetronClassifier", "KernelPerceptronClassifier", {"budget": ALL}, {}),
     identity("BudgetPerceptronClassifier", "KernelPerceptronClassifier", {"budget": ALL}, {}),
     identity("AVPClassifier", "KernelPerceptronClassifier", {"epsilon": 1.0 - 1e-12}, {}),
-    identity(
-        "AhpatronClassifier",
-        "AVPClassifier",
-        {"budget": ALL, "radius": 3.0, "learning_rate": 0.4},
-        {"radius": 3.0, "learning_rate": 0.4, "epsilon": 0.5},
-    ),
+    identity("AhpatronClassifier", "AVPClassifier", {"budget": ALL, **AVP}, {**AVP, "epsilon": 0.5}),
     identity("DUOLClassifier", "KernelPAClassifier", {"rho": 1e3, "C": 0.5}, {"C": 0.5}),
     *(
         identity("BDUOLClassifier", "DUOLClassifier", {"budget": ALL, "C": 2.0, "maintenance": maintenance}, {"C": 2.0})
@@ -83,10 +78,9 @@ IDENTITIES += [
 def test_equivalent_algorithms(one, parameters, other, others, kind):
     a = getattr(river_okl, one)(KERNEL, **parameters)
     b = getattr(river_okl, other)(KERNEL, **others)
-    task = streams.REGRESSION if one.endswith("Regressor") else streams.CLASSIFICATION
     largest = 0.0
-    for x, y in streams.KINDS[kind](task, n=N):
-        p, q = (m.predict_one(x) if task == streams.REGRESSION else m.decision_function_one(x) for m in (a, b))
+    for x, y in streams.KINDS[kind](task(type(a)), n=N):
+        p, q = decision(a, x), decision(b, x)
         largest = max(largest, abs(q))
         assert abs(p - q) <= 1e-9 * largest
         a.learn_one(x, y)
@@ -140,15 +134,12 @@ def values(model, probes):
 
 def prepared(name, **parameters):
     """A model after some samples, the next sample with a gradient, and probe points."""
-    cls = getattr(river_okl, name)
-    task = streams.REGRESSION if name.endswith("Regressor") else streams.CLASSIFICATION
-    stream = streams.dense(task, n=90)
-    model = cls(KERNEL, seed=5, **parameters)
-    for x, y in stream[:60]:
-        model.learn_one(x, y)
-    score = model.predict_one if task == streams.REGRESSION else model.decision_function_one
-    x, y = next((x, y) for x, y in stream[60:] if task == streams.REGRESSION or y * score(x) < 0.9)
-    return model, x, y, [x for x, _ in streams.dense(task, n=25, seed=77)]
+    model = getattr(river_okl, name)(KERNEL, seed=5, **parameters)
+    kind = task(type(model))
+    stream = streams.dense(kind, n=90)
+    model.learn_stream(stream[:60])
+    x, y = next((x, y) for x, y in stream[60:] if kind == streams.REGRESSION or y * decision(model, x) < 0.9)
+    return model, x, y, [x for x, _ in streams.dense(kind, n=25, seed=77)]
 
 
 def descended(model, x, y, step, probes, keep=1.0):
@@ -181,25 +172,22 @@ def test_the_expected_step_is_gradient_descent(name, parameters, chance, step):
     np.testing.assert_allclose(mean, descended(model, x, y, step(t), probes), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_expected_step_of_olrd_is_gradient_descent(task):
-    """Over every support vector that may be evicted, with equal weight."""
-    model, x, y, probes = prepared(f"OLRD{task}", budget=12, learning_rate=0.3, radius=None)
-    assert model.n_support_vectors == 12
-    outcomes = [after(model, x, y, (i + 0.5) / 12) for i in range(12)]
-    assert len({tuple(sorted(m._f.births)) for m in outcomes}) == 12
-    mean = np.mean([values(m, probes) for m in outcomes], axis=0)
-    step = 0.3 * (model._t + 1) ** -0.5
-    np.testing.assert_allclose(mean, descended(model, x, y, step, probes), rtol=1e-10, atol=1e-12)
+BOGD = {"learning_rate": 0.2, "l2": 0.05, "max_coef": None}
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "magnitude"])
-@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_expected_step_of_bogd_is_gradient_descent(task, sampling):
+@pytest.mark.parametrize(
+    ("name", "parameters", "step", "keep"),
+    [
+        ("OLRD", {"learning_rate": 0.3, "radius": None}, lambda t: 0.3 * t**-0.5, 1.0),
+        ("BOGD", {**BOGD, "sampling": "uniform"}, lambda t: 0.2, 1.0 - 0.2 * 0.05),
+        ("BOGD", {**BOGD, "sampling": "magnitude"}, lambda t: 0.2, 1.0 - 0.2 * 0.05),
+    ],
+    ids=["OLRD", "BOGD-uniform", "BOGD-magnitude"],
+)
+@pytest.mark.parametrize("suffix", ["Classifier", "Regressor"])
+def test_the_expected_step_of_an_eviction_is_gradient_descent(suffix, name, parameters, step, keep):
     """Over every support vector that may be evicted, weighted by the probability of choosing it, found by bisection."""
-    model, x, y, probes = prepared(
-        f"BOGD{task}", budget=7, learning_rate=0.2, l2=0.05, max_coef=None, sampling=sampling
-    )
+    model, x, y, probes = prepared(name + suffix, budget=7, **parameters)
     assert model.n_support_vectors == 7
     edges, outcomes = [0.0], []
     while edges[-1] < 1.0:
@@ -215,50 +203,8 @@ def test_the_expected_step_of_bogd_is_gradient_descent(task, sampling):
     shares = np.diff(edges)
     assert shares.sum() == pytest.approx(1.0)
     assert 2 <= len(outcomes) <= 7
-    if sampling == "uniform":
+    if parameters.get("sampling") != "magnitude":
         np.testing.assert_allclose(shares, 1 / 7, rtol=1e-9)
     mean = shares @ np.array(outcomes)
-    expected = descended(model, x, y, 0.2, probes, keep=1.0 - 0.2 * 0.05)
-    np.testing.assert_allclose(mean, expected, rtol=1e-9, atol=1e-10)
-
-
-def mistakes(model, n, seed):
-    """Feed n samples that the model gets wrong; yield the births before and after each."""
-    rng = random.Random(seed)
-    for _ in range(n):
-        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
-        before = model._f.births.tolist()
-        model.learn_one(x, -1.0 if model.decision_function_one(x) >= 0 else 1.0)
-        yield before, set(model._f.births.tolist())
-
-
-@pytest.mark.parametrize("name", ["RBPClassifier", "OLRDClassifier", "BOGDClassifier"])
-def test_removals_are_uniform(name):
-    """By position, by age, and independently of earlier removals (the seed is fixed, so p > 0.01 is deterministic)."""
-    model, budget = getattr(river_okl, name)(KERNEL, budget=10, seed=3), 10
-    positions, ages = [], []
-    for before, left in mistakes(model, 6000, seed=4):
-        if len(before) < budget:
-            continue
-        (gone,) = set(before) - left
-        positions.append(before.index(gone))
-        ages.append(sorted(before).index(gone))
-    assert len(positions) == 5990
-    for drawn in (positions, ages):
-        counts = np.bincount(drawn, minlength=budget)
-        assert scipy.stats.chisquare(counts).pvalue > 0.01
-        pairs = np.zeros((budget, budget))
-        for a, b in itertools.pairwise(drawn):
-            pairs[a, b] += 1
-        assert scipy.stats.chisquare(pairs.ravel()).pvalue > 0.01
-
-
-def test_olru_takes_the_stated_fraction():
-    """Σ p_t of the samples with a loss, within four standard deviations."""
-    model = river_okl.OLRUClassifier(KERNEL, c=0.8, power=0.25, seed=6)
-    expected = variance = 0.0
-    for t, (_, _) in enumerate(mistakes(model, 3000, seed=7), 1):
-        p = 0.8 * t**-0.25
-        expected += p
-        variance += p * (1.0 - p)
-    assert abs(model.n_support_vectors - expected) < 4.0 * math.sqrt(variance)
+    expected = descended(model, x, y, step(model._t + 1), probes, keep)
+    np.testing.assert_allclose(mean, expected, rtol=1e-10, atol=1e-12)

@@ -14,14 +14,13 @@ import signal
 import sys
 
 import pytest
-from river import base
 
 import river_okl
 from river_okl import kernels
 from river_okl.checkpoint import dumps
 from tests import streams
 from tests.core.expansions import Moody
-from tests.discovery import CLASSES, each_variant, parameters, small, snapshot, task
+from tests.discovery import CLASSES, each_variant, learn, small, snapshot, target, task
 from tests.test_hostile import check as check_bounds
 from tests.test_hostile import scores
 
@@ -36,7 +35,7 @@ class Interrupt(BaseException):
 def stream_of(cls, options, n=WARM + 24):
     """Features appear and disappear; multi-class classifiers get three labels, and a fourth one late."""
     stream = streams.emerging(task(cls), n)
-    if issubclass(cls, base.Classifier) and getattr(small(cls, **options), "_multiclass", False):
+    if getattr(small(cls, **options), "_multiclass", False):
         return [(x, t % 3 if t != WARM + 2 else 3) for t, (x, _) in enumerate(stream)]
     return stream
 
@@ -104,16 +103,11 @@ def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
     if moment is before_line:
         if options.get("suffix"):
             pytest.skip("a suffix average consists of several lists that a step changes one by one")
-        if "kernel" in parameters(cls):  # for which a radius is a promise
-            options = {"kernel": kernels.RBF(0.5), **options}
-    model = small(cls, **options)
-    model.learn_stream(stream[:WARM])
+        options = {"kernel": kernels.RBF(0.5), **options}  # for which a radius is a promise
+    model = learn(small(cls, **options), stream[:WARM])
     for t in (WARM, WARM + 2):  # with a label that is new
-        start = pickle.dumps(model)
-        before = snapshot(model)
-        model.learn_one(*stream[t])
-        after = snapshot(model)
-        at = 1
+        start, before = pickle.dumps(model), snapshot(model)
+        after, at = snapshot(learn(model, [stream[t]])), 1
         while True:
             tried = pickle.loads(start)
             if not interrupted(lambda tried=tried, t=t: tried.learn_one(*stream[t]), moment, at):
@@ -126,46 +120,34 @@ def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
         assert at > 1
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
 @each_variant
-def test_signals_at_random_moments(cls, options):
-    rng = random.Random(7)
-    stream = stream_of(cls, options)
-    start = small(cls, **options)
-    start.learn_stream(stream[:WARM])
-    start = pickle.dumps(start)
-
+def test_signals_at_random_moments(cls, options, on_alarm):
+    rng, stream = random.Random(7), stream_of(cls, options)
+    start = pickle.dumps(learn(small(cls, **options), stream[:WARM]))
     armed = False
 
     def alarm(*_):
         if armed:
             raise Interrupt
 
-    old = signal.signal(signal.SIGALRM, alarm)
-    try:
-        for _ in range(40):
-            model, t, states = pickle.loads(start), WARM, []
-            try:
-                armed = True
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 6e-4))
-                for x, y in stream[WARM : WARM + 20]:
-                    model.learn_one(x, y)
-                    t += 1
-                armed = False
-            except Interrupt:
-                armed = False
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-            if cls.__name__ in ATOMIC:
-                alone = pickle.loads(start)
-                alone.learn_stream(stream[WARM:t])
-                states.append(snapshot(alone))
-                alone.learn_one(*stream[t])
-                states.append(snapshot(alone))
-                assert snapshot(model) in states
-            dumps(model)
-            check(model, stream[WARM + 20 : WARM + 23])
-    finally:
-        signal.signal(signal.SIGALRM, old)
+    on_alarm(alarm)
+    for _ in range(40):
+        model, t = pickle.loads(start), WARM
+        try:
+            armed = True
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 6e-4))
+            for x, y in stream[WARM : WARM + 20]:
+                model.learn_one(x, y)
+                t += 1
+            armed = False
+        except Interrupt:
+            armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        if cls.__name__ in ATOMIC:
+            alone = learn(pickle.loads(start), stream[WARM:t])
+            assert snapshot(model) in (snapshot(alone), snapshot(learn(alone, [stream[t]])))
+        dumps(model)
+        check(model, stream[WARM + 20 : WARM + 23])
 
 
 @pytest.mark.parametrize("name", sorted({*CLASSES} | ATOMIC))
@@ -177,22 +159,16 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         ({names[0]: x["x0"], names[1 + t % 50]: x["x1"], names[2 + t % 50]: x["x2"]}, y)
         for t, (x, y) in enumerate(streams.dense(task(cls), 50))
     ]
-    if name not in CLASSES:
-        stream = [(x,) for x, _ in stream]
-    model = small(cls)
-    for sample in stream[:40]:
-        model.learn_one(*sample)
+    model = learn(small(cls), stream[:40])
     start, states = pickle.dumps((model, stream)), [snapshot(model)]
-    for sample in stream[40:44]:
-        model.learn_one(*sample)
-        states.append(snapshot(model))
+    states += [snapshot(learn(model, [sample])) for sample in stream[40:44]]
     at, fired = 0, True
     while fired:
         (model, again), done = pickle.loads(start), 0
         Moody.left = at
         try:
             for sample in again[40:44]:
-                model.learn_one(*sample)
+                learn(model, [sample])
                 done += 1
         except RuntimeError:
             pass
@@ -201,10 +177,10 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         fired = done < 4
         at += 1 + at // (10 if name in ATOMIC else 2)
         if model._f.lock.incomplete:
-            x = again[44][0]
+            x, y = again[44]
             ask = model.predict_one if name in CLASSES else model.score_one
-            calls = (ask, x), (model.learn_one, *again[44]), (pickle.dumps, model), (river_okl.dumps, model)
-            for call, *arguments in calls:
+            learning = model.learn_one, x, *target(model, y)
+            for call, *arguments in (ask, x), learning, (pickle.dumps, model), (dumps, model):
                 with pytest.raises(RuntimeError, match=r"incomplete.*checkpoint"):
                     call(*arguments)
             continue
@@ -212,7 +188,5 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         if name in CLASSES:
             check(model, again[44:])
         else:
-            for sample in again[44:]:
-                model.learn_one(*sample)
-            model._f._check()
+            learn(model, again[44:])._f._check()
     assert at > 5

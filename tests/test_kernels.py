@@ -15,7 +15,6 @@ import pytest
 
 import river_okl
 from river_okl import kernels
-from river_okl._core.function.expansion import Expansion
 from river_okl._core.kernel.compiled import CompiledKernel
 
 ALL = [
@@ -36,7 +35,6 @@ def test_copies_are_equal(kernel):
         assert repr(same) == repr(kernel)
     assert sum(other == kernel for other in ALL) == 1
     assert kernel != 1
-    Expansion(kernel._terms())
 
 
 @pytest.mark.parametrize("kernel", ALL, ids=str)
@@ -81,6 +79,8 @@ def test_compositions_that_are_rejected():
         for parts in ((), (kernels.RBF(), 1.0), (kernels.RBF,)):
             with pytest.raises(TypeError, match="kernels"):
                 make(*parts)
+    with pytest.raises(TypeError, match="kernels"):
+        1 + kernels.RBF()
     with pytest.raises(ValueError, match="weights"):
         kernels.Sum(kernels.RBF(), weights=(1.0, 2.0))
     for weight in (-1.0, math.nan, math.inf):
@@ -123,18 +123,15 @@ def test_the_count_is_that_of_the_terms(kernel):
 def test_a_sum_of_a_list():
     a, b = kernels.RBF(1.0), kernels.Linear()
     assert sum([a, b]) == a + b
-    with pytest.raises(TypeError, match="kernels"):
-        1 + a
 
 
 def test_the_bandwidth_in_use_is_readable():
     model = river_okl.RBPClassifier(seed=1)
-    assert model.kernel_in_use == kernels.RBF(gamma=None) or model.kernel_in_use.gamma == 0.0
+    assert model.kernel_in_use.gamma == 0.0
     model.learn_one({"a": 0.0}, True)
     model.learn_one({"a": 2.0}, False)
     assert model.kernel_in_use == kernels.RBF(3.0 / 4.0)
-    fixed = river_okl.RBPClassifier(kernels.RBF(0.25))
-    assert fixed.kernel_in_use == kernels.RBF(0.25)
+    assert river_okl.RBPClassifier(kernels.RBF(0.25)).kernel_in_use == kernels.RBF(0.25)
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in ALL if kernel == kernel._resolved(1.0, 1.0)], ids=str)

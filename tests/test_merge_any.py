@@ -104,10 +104,8 @@ def test_targets_of_any_kind(target, warm_up):
     """Among them residuals as small as they may be, and processes without anything to explain."""
     for seed in range(6):
         rng, n_shards = random.Random(seed), 2 + seed % 2
-        samples = [
-            (x, TARGETS[target](x["a"], rng), 1.0)
-            for x in (FEATURES["dense"](rng) for _ in range(warm_up + 800 * n_shards))
-        ]
+        xs = (FEATURES["dense"](rng) for _ in range(warm_up + 800 * n_shards))
+        samples = [(x, TARGETS[target](x["a"], rng), 1.0) for x in xs]
         start = learn(river_okl.OKLRegressor(budget=16), samples[:warm_up])
         models = [learn(copy.deepcopy(start), samples[warm_up + i :: n_shards]) for i in range(n_shards)]
         merged = river_okl.merge(models, start=start)
@@ -120,9 +118,7 @@ def test_targets_of_any_kind(target, warm_up):
 @pytest.mark.parametrize("name", MERGING)
 def test_averages_do_not_round_beyond_a_bound(name):
     """Shares of a sum that is not exactly 1, of models at the bound of their calibration."""
-    cls = CLASSES[name]
-    start = small(cls)
-    start.learn_stream([({"a": 1.0}, y) for y in (1.0, -1.0)] * 300)
+    start = learn(small(CLASSES[name]), [({"a": 1.0}, y, 1.0) for y in (1.0, -1.0)] * 300)
     for weights in ([1.0, 0.3, 1e-9], [1.0, 1e-9, 1e-9, 1.0, 1.0], [0.1] * 10, [1.0, 0.7, 0.1]):
         check(river_okl.merge([start] * len(weights), weights=weights, start=start), [])
 
@@ -140,15 +136,13 @@ def test_shards_may_spend_the_same_damage():
 @pytest.mark.parametrize("name", MERGING)
 def test_a_shard_of_weightless_samples(name):
     """They count as no sample in some classes, but may move the bandwidth."""
-    cls = CLASSES[name]
-    start = learn(small(cls), [({"a": 1.0}, 1.0, 1.0)])
+    start = learn(small(CLASSES[name]), [({"a": 1.0}, 1.0, 1.0)])
     model = learn(copy.deepcopy(start), [({"a": 2.0 + i}, 1.0, 0.0) for i in range(3)])
     check(river_okl.merge([model, start], start=start), [])
 
 
 def test_one_class_machines_of_any_weights():
     model = river_okl.KernelOneClassSVM()
-    for x, _ in streams.dense(streams.CLASSIFICATION, 50):
-        model.learn_one(x)
+    model.learn_stream(x for x, _ in streams.dense(streams.CLASSIFICATION, 50))
     merged = river_okl.merge([model] * 3, weights=[1.0, 0.3, 1e-9], start=model)
     checkpoint.loads(checkpoint.dumps(merged))

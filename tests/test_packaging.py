@@ -22,6 +22,7 @@ from river_okl.model import CompiledModel
 from tests.core.expansions import run_python
 
 HERE = pathlib.Path(__file__).parent
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGE = pathlib.Path(river_okl.__file__).parent
 CORE = PACKAGE / "_core"
 COMPILED, TYPED = [
@@ -50,9 +51,8 @@ def test_modules_declare_public_names(module):
 
 
 def test_the_map_of_the_package_is_complete():
-    rooms = {path.name for path in PACKAGE.glob("*.py")} | {
-        f"{path.name}/" for path in PACKAGE.iterdir() if path.is_dir()
-    }
+    folders = {f"{path.name}/" for path in PACKAGE.iterdir() if path.is_dir()}
+    rooms = {path.name for path in PACKAGE.glob("*.py")} | folders
     shown = set(re.findall(r"^    (\w+(?:\.py|/)) ", river_okl.__doc__, re.M))
     assert rooms - {"__init__.py", "__main__.py", "__pycache__/"} == shown
 
@@ -62,15 +62,14 @@ def is_model(thing):
     return inspect.isclass(thing) and issubclass(thing, CompiledModel)
 
 
+def imports(statement, before="pass"):
+    """The modules that a statement imports, beyond those that another one has imported."""
+    code = f"import sys\n{before}\ntheirs = set(sys.modules)\n{statement}\nprint(*set(sys.modules) - theirs)"
+    return set(run_python(code).split())
+
+
 def test_a_public_name_is_imported_without_the_others():
-    code = """
-import sys
-import river.linear_model
-theirs = set(sys.modules)
-from river_okl import OKLClassifier
-print(*{".".join(name.split(".")[:2]) for name in set(sys.modules) - theirs})
-"""
-    ours = set(run_python(code).split())
+    ours = imports("from river_okl import OKLClassifier", "import river.linear_model")
     assert "river_okl.predictive" in ours
     others = {name for name in ours if not name.startswith(("river_okl", "_cython"))}  # Cython keeps its types there
     assert others == set()
@@ -88,27 +87,17 @@ def test_names_are_imported_from_the_declared_modules():
 
 
 def test_the_optional_packages_are_not_imported():
-    code = """
-import sys
-import river.datasets, river.optim, scipy.linalg, scipy.special
-theirs = set(sys.modules)
-from river_okl import *
-print(*{name.partition(".")[0] for name in set(sys.modules) - theirs})
-"""
-    ours = set(run_python(code).split())
+    ours = imports("from river_okl import *", "import river.datasets, river.optim, scipy.linalg, scipy.special")
     assert "river_okl" in ours
     assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray"} & ours
 
 
 def test_no_module_imports_from_a_higher_layer():
     """Modules do not import api or the command, which are built on them."""
-    code = """
-import sys
-from river_okl import algorithms, checkpoint, distributed, files, merging
-checkpoint.models.classes()
-print(*sorted(name for name in sys.modules if name.startswith(("river_okl.api", "river_okl.cli"))))
-"""
-    assert run_python(code).strip() == ""
+    low = "from river_okl import algorithms, checkpoint, distributed, files, merging"
+    lower = imports(f"{low}; checkpoint.models.classes()")
+    assert "river_okl.merging" in lower
+    assert not [name for name in lower if name.startswith(("river_okl.api", "river_okl.cli"))]
     listed = {name: getattr(river_okl, name) for name in river_okl.__all__}
     assert algorithms.classes().keys() == {name for name, cls in listed.items() if is_model(cls)}
 
@@ -119,9 +108,8 @@ print(*sorted(name for name in sys.modules if name.startswith(("river_okl.api", 
 def test_an_uncompiled_checkout_gives_instructions(statement, tmp_path):
     compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "river_okl", ignore=compiled)
-    done = subprocess.run(
-        [sys.executable, "-c", statement], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
+    command = [sys.executable, "-c", statement]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: river_okl is not compiled") and "build_ext --inplace" in last
@@ -166,10 +154,6 @@ def test_compiled_objects_have_docstrings(module):
             assert name in signature and "".join(text).strip(), f"{cls_name}.{name}"
 
 
-def test_types_are_marked_and_installed():
-    assert (PACKAGE / "py.typed").is_file()
-
-
 def test_the_table_of_classes_has_every_class_and_its_tasks():
     table = (HERE.parent / "docs" / "classes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*?) \| \[.*?\| ([2MR ]+) \|", table, re.M)
@@ -185,6 +169,7 @@ def test_the_table_of_classes_has_every_class_and_its_tasks():
 
 def test_a_users_program_is_typed():
     """For mypy .ci/run checks it with the package."""
+    assert (PACKAGE / "py.typed").is_file()
     pytest.importorskip("pyright", reason="pyright is not installed: pip install 'river_okl[lint]'")
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(HERE / "typed_user.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -196,8 +181,7 @@ def test_a_users_program_runs():
 
 
 def test_the_version_is_defined_once():
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "version" in project["dynamic"] and "version" not in project
+    assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
     assert re.fullmatch(r"\d+\.\d+\.\d+", river_okl.__version__)
     try:
         installed = importlib.metadata.version("river_okl")
@@ -207,7 +191,7 @@ def test_the_version_is_defined_once():
 
 
 def test_every_module_that_is_optimised_more_or_less_than_the_others_exists():
-    setup = pathlib.Path(HERE.parent / "setup.py")
+    setup = HERE.parent / "setup.py"
     if not setup.exists():
         pytest.skip("not a clone")
     pytest.importorskip("Cython")
@@ -218,6 +202,5 @@ def test_every_module_that_is_optimised_more_or_less_than_the_others_exists():
 
 
 def test_river_is_not_capped():
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for requirement in project["dependencies"]:
+    for requirement in PROJECT["dependencies"]:
         assert not re.search(r"<|==|~=|!=", requirement), requirement

@@ -8,15 +8,14 @@ from river import datasets, preprocessing
 
 from river_okl import KernelPerceptronClassifier, OKLClassifier, OLKRegressor, SOGPClassifier
 from river_okl.cli.race import Point, Result
+from tests.discovery import learn
 
 colors = pytest.importorskip("matplotlib.colors")
 from river_okl.cli import plot  # noqa: E402
 
 
-def learned(model, n=300):
-    for x, y in datasets.Bananas().take(n):
-        model.learn_one(x, y)
-    return model
+def bananas(n=300):
+    return datasets.Bananas().take(n)
 
 
 def rings(ax):
@@ -26,7 +25,7 @@ def rings(ax):
 
 
 def test_support_vectors_are_drawn_at_their_positions():
-    model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
+    model = learn(preprocessing.StandardScaler() | KernelPerceptronClassifier(), bananas())
     ax = plot.decision_surface(model, resolution=20)
     where, _, drawn = rings(ax)
     support = model[-1].support_vectors
@@ -37,7 +36,7 @@ def test_support_vectors_are_drawn_at_their_positions():
 
 
 def test_the_line_is_the_zero_level_set():
-    model = learned(KernelPerceptronClassifier())
+    model = learn(KernelPerceptronClassifier(), bananas())
     ax = plot.decision_surface(model, resolution=60)
     (line,) = (c for c in ax.collections if np.array_equal(getattr(c, "levels", ()), [0.0]))
     points = np.concatenate([path.vertices for path in line.get_paths()])
@@ -48,8 +47,8 @@ def test_the_line_is_the_zero_level_set():
 
 
 def test_samples_are_drawn_as_the_model_sees_them():
-    model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
-    samples = list(datasets.Bananas().take(40))
+    model = learn(preprocessing.StandardScaler() | KernelPerceptronClassifier(), bananas())
+    samples = list(bananas(40))
     ax = plot.decision_surface(model, samples, resolution=20)
     negative, positive = ax.collections[-3:-1]
     seen = [(model.transform_one(x), y) for x, y in samples]
@@ -58,10 +57,8 @@ def test_samples_are_drawn_as_the_model_sees_them():
 
 
 def test_larger_coefficients_are_larger_rings_and_regressors_are_drawn_too():
-    model = OLKRegressor()
-    for x, y in datasets.Bananas().take(60):
-        model.learn_one(x, float(y))
-    ax = plot.decision_surface(model, datasets.Bananas().take(5), resolution=10)
+    model = learn(OLKRegressor(), [(x, float(y)) for x, y in bananas(60)])
+    ax = plot.decision_surface(model, bananas(5), resolution=10)
     _, sizes, _ = rings(ax)
     coefficients = np.abs([c for _, c in model.support_vectors])
     np.testing.assert_array_equal(np.argsort(sizes, kind="stable"), np.argsort(coefficients, kind="stable"))
@@ -69,10 +66,8 @@ def test_larger_coefficients_are_larger_rings_and_regressors_are_drawn_too():
 
 def test_more_than_two_labels_are_drawn_as_regions():
     """Each in its colour, shared by its samples and support vectors."""
-    stream = [(x, "abc"[y + (x["2"] > 1.0)]) for x, y in datasets.Bananas().take(300)]
-    model = KernelPerceptronClassifier()
-    for x, y in stream:
-        model.learn_one(x, y)
+    stream = [(x, "abc"[y + (x["2"] > 1.0)]) for x, y in bananas()]
+    model = learn(KernelPerceptronClassifier(), stream)
     ax = plot.decision_surface(model, stream[:50], resolution=40)
     labels = list(model.decision_function_one(stream[0][0]))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
@@ -93,11 +88,11 @@ def test_more_than_two_labels_are_drawn_as_regions():
 
 def test_a_gaussian_process_is_drawn_and_a_mixture_where_it_does_not_scale():
     for cls, options in ((SOGPClassifier, {}), (OKLClassifier, {"scale": False, "budget": 20})):
-        model = learned(cls(**options), 60)
+        model = learn(cls(**options), bananas(60))
         where, _, _ = rings(plot.decision_surface(model, resolution=5))
         np.testing.assert_array_equal(where, [[z.get("1", 0.0), z.get("2", 0.0)] for z, _ in model.support_vectors])
     with pytest.raises(ValueError, match="scale=False"):
-        plot.decision_surface(learned(OKLClassifier(), 20))
+        plot.decision_surface(learn(OKLClassifier(), bananas(20)))
 
 
 def test_errors_say_why_a_model_cannot_be_drawn():
@@ -111,21 +106,16 @@ def test_errors_say_why_a_model_cannot_be_drawn():
         plot.decision_surface(preprocessing.StandardScaler())
 
 
-def race_results():
-    return [
-        Result("ours", None, curve=[Point(10, 0.4, 3.0, 4), Point(20, 0.3, 2.0, 7)]),
-        Result("theirs", None, curve=[Point(10, 0.5, 30.0, None), Point(20, 0.45, 20.0, None)]),
-    ]
+RESULTS = [
+    Result("ours", None, curve=[Point(10, 0.4, 3.0, 4), Point(20, 0.3, 2.0, 7)]),
+    Result("theirs", None, curve=[Point(10, 0.5, 30.0, None), Point(20, 0.45, 20.0, None)]),
+]
 
 
 def test_learning_curves_match_the_results():
-    figure = plot.learning_curves(race_results(), error="error rate")
+    figure = plot.learning_curves(RESULTS, error="error rate")
     error, support, time = figure.axes
-    assert (error.get_title(), support.get_title(), time.get_title()) == (
-        "error rate",
-        "support vectors",
-        "µs per sample",
-    )
+    assert [ax.get_title() for ax in figure.axes] == ["error rate", "support vectors", "µs per sample"]
     assert [line.get_xydata().tolist() for line in error.lines] == [[[10, 0.4], [20, 0.3]], [[10, 0.5], [20, 0.45]]]
     assert [line.get_xydata().tolist() for line in support.lines] == [[[10, 4], [20, 7]]]
     assert [line.get_xydata().tolist() for line in time.lines] == [[[10, 3], [20, 2]], [[10, 30], [20, 20]]]
@@ -135,7 +125,7 @@ def test_learning_curves_match_the_results():
 
 
 def test_learning_curves_without_support_vectors_have_two_panels():
-    figure = plot.learning_curves(race_results()[1:])
+    figure = plot.learning_curves(RESULTS[1:])
     assert [ax.get_title() for ax in figure.axes] == ["error", "µs per sample"]
 
 

@@ -13,10 +13,6 @@ from tests import reference, streams
 RBF, kappa = kernels.RBF(gamma=0.5), reference.rbf(0.5)
 
 
-def f(model, x):
-    return sum(c * kappa(z, x) for z, c in model.support_vectors)
-
-
 def test_the_hint_is_the_mean_over_the_last_samples():
     """Over all samples, with a loss or not, including those of weight 0; before the first sample it is 0."""
     model = POMDRClassifier(RBF, hint=4, radius=2.0, budget=30)
@@ -28,7 +24,8 @@ def test_the_hint_is_the_mean_over_the_last_samples():
         last = samples[max(0, t - 4) : t]
         h = sum(v * kappa(z, place) for z, v in last) / len(last)
         step = 2.0 / math.sqrt(3.0 + model._sum_delta) * (0.1 if model._halved else 1.0)
-        assert model.decision_function_one(place) == pytest.approx(f(model, place) + step * h)
+        f = sum(c * kappa(z, place) for z, c in model.support_vectors)
+        assert model.decision_function_one(place) == pytest.approx(f + step * h)
 
 
 def test_explanations_include_the_hint():

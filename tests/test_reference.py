@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
 import scipy.optimize
 
 from tests import reference as ref
+from tests import streams
 from tests.test_identities import Scripted
 
 RBF = ref.rbf(0.5)
-
-
-def stream(kind="classification", n=60, seed=1):
-    """Three features that appear and disappear, a non-linear target, some noise."""
-    rng = random.Random(seed)
-    for _ in range(n):
-        x = {i: rng.gauss(0, 1) for i in "abc" if rng.random() < 0.9}
-        target = math.sin(2 * x.get("a", 0.0)) + x.get("b", 0.0) * x.get("c", 0.0)
-        if kind == "classification":
-            yield x, 1.0 if target + 0.3 * rng.gauss(0, 1) > 0 else -1.0
-        else:
-            yield x, target + 0.1 * rng.gauss(0, 1)
-
-
-# ---------------------------------------------------------------------------- small tools
 
 
 def test_ties_go_to_the_oldest():
@@ -56,10 +41,10 @@ def test_draw_follows_the_convention():
 
 def test_norm_projection_and_average_of_the_base():
     twin = ref.Twin(RBF)
-    for x, y in stream(n=12):
+    for x, y in streams.emerging(streams.CLASSIFICATION, n=12):
         twin.add(x, y)
         twin.remember()
-    x = {"a": 0.3, "c": -1.0}
+    x = {"bias": 1.0, ("f", 2): 0.3, ("f", 9): -1.0}
     mean = np.mean([sum(c * RBF(twin.points[b], x) for b, c in f.items()) for f in twin.history])
     assert twin.average(x, 13) == pytest.approx(mean, rel=1e-12)
     d, delta2 = twin.projection(x)

@@ -14,12 +14,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from river import base, checks, compose, evaluate, linear_model, metrics, preprocessing, stream
+from river import base, checks, compose, evaluate, linear_model, metrics, stream
 
 import river_okl
 from river_okl import Dates, Lags, checkpoint
 from river_okl.model import CompiledModel
 from river_okl.series import WEEKDAYS, identity, parsed
+from tests.discovery import learn
 from tests.test_threads import in_threads
 
 SERIES = {
@@ -30,10 +31,6 @@ SERIES = {
     and not issubclass(cls, CompiledModel)
 }
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
-
-
-def test_the_classes_are_found():
-    assert set(SERIES) == {"Dates", "Lags"}
 
 
 @pytest.mark.parametrize("cls", SERIES.values(), ids=SERIES)
@@ -47,18 +44,14 @@ def test_river_checks(cls):
 
 
 def test_the_features_of_a_date():
+    day = 12.5 / 24
+    expected = {"t_days": (NOON - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)}
+    for name, share in (("year", (59 + day) / 366), ("week", (3 + day) / 7), ("day", day)):
+        expected |= {f"t_{name}_sin": math.sin(math.tau * share), f"t_{name}_cos": math.cos(math.tau * share)}
     assert Dates().transform_one({"a": 1, "t": NOON, "b": "x"}) == {
-        "a": 1,
-        **{"t_days": pytest.approx((NOON - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1), rel=1e-12)},
-        **{"t_month": 2, "t_day": 29, "t_weekday": 3, "t_hour": 12.5},
-        **{"t_year_sin": pytest.approx(math.sin(math.tau * (59 + 12.5 / 24) / 366))},
-        **{"t_year_cos": pytest.approx(math.cos(math.tau * (59 + 12.5 / 24) / 366))},
-        **{"t_week_sin": pytest.approx(math.sin(math.tau * (3 + 12.5 / 24) / 7))},
-        **{"t_week_cos": pytest.approx(math.cos(math.tau * (3 + 12.5 / 24) / 7))},
-        **{"t_day_sin": pytest.approx(math.sin(math.tau * 12.5 / 24))},
-        **{"t_day_cos": pytest.approx(math.cos(math.tau * 12.5 / 24))},
+        **{"a": 1, "t_month": 2, "t_day": 29, "t_weekday": 3, "t_hour": 12.5, "b": "x"},
+        **{name: pytest.approx(value, rel=1e-12) for name, value in expected.items()},
         **{"t_hour_of_day": "12", "t_day_of_week": "Thursday"},
-        "b": "x",
     }
     numbers = Dates(categories=False).transform_one({"t": NOON})
     assert all(type(value) in (int, float) for value in numbers.values())
@@ -66,8 +59,7 @@ def test_the_features_of_a_date():
 
 
 def test_days_without_a_time_have_no_hour():
-    x = Dates().transform_one({"t": NOON.date()})
-    midnight = Dates().transform_one({"t": datetime.datetime(2024, 2, 29)})
+    x, midnight = (Dates().transform_one({"t": t}) for t in (NOON.date(), datetime.datetime(2024, 2, 29)))
     assert x.items() < midnight.items()
     assert midnight.keys() - x.keys() == {"t_hour", "t_day_sin", "t_day_cos", "t_hour_of_day"}
 
@@ -107,9 +99,8 @@ def test_the_week_and_the_year_are_round():
         for name in after:
             if name.endswith(("_sin", "_cos")):
                 assert abs(after[name] - before[name]) < 0.01
-    assert [Dates().transform_one({"t": datetime.date(2024, 1, d)})["t_day_of_week"] for d in range(1, 8)] == [
-        *WEEKDAYS
-    ]
+    days = [datetime.date(2024, 1, day) for day in range(1, 8)]
+    assert [Dates().transform_one({"t": day})["t_day_of_week"] for day in days] == [*WEEKDAYS]
 
 
 def test_strings_are_dates_if_asked():
@@ -127,9 +118,9 @@ def test_new_features_replace_none_that_is_given():
     for x in ({"t": NOON, "t_hour": 3.0}, {"t_hour": 3.0, "t": NOON}):
         with pytest.raises(ValueError, match="feature 't_hour' is given, and it is the name of a new one"):
             Dates().transform_one(x)
+    lags = Lags()
+    lags.learn_one({"y_lag1": 3.0}, 1.0)
     with pytest.raises(ValueError, match="feature 'y_lag1' is given"):
-        lags = Lags()
-        lags.learn_one({"y_lag1": 3.0}, 1.0)
         lags.transform_one({"y_lag1": 3.0})
     with pytest.raises(TypeError, match="categories is 1; it must be True or False"):
         Dates(categories=1)
@@ -218,9 +209,7 @@ def test_a_model_learns_from_the_features_it_predicted_from():
 
 
 def test_predicting_changes_no_lag_of_the_target():
-    model = Lags()
-    for x, y in sensors(20):
-        model.learn_one(x, y)
+    model = learn(Lags(), sensors(20))
     x = {"t": 99, "sensor": "a"}
     first = model.transform_one(x)
     for t in range(100, 150):
@@ -278,15 +267,10 @@ def test_identities():
 def test_equal_values_of_other_types_are_equal():
     utc = NOON.replace(tzinfo=datetime.UTC)
     for a, b in [
-        (NOON, np.datetime64(NOON)),
-        (NOON, np.datetime64(NOON, "ns")),
-        (datetime.date(2024, 2, 29), np.datetime64("2024-02-29")),
+        *((NOON, np.datetime64(NOON)), (NOON, np.datetime64(NOON, "ns")), (NOON.date(), np.datetime64("2024-02-29"))),
         (datetime.datetime(2024, 2, 29), np.datetime64("2024-02-29")),
         (utc, utc.astimezone(datetime.timezone(datetime.timedelta(hours=5)))),
-        ("x", np.str_("x")),
-        (0.0, -0.0),
-        (True, 1),
-        (np.float32(0.5), 0.5),
+        *(("x", np.str_("x")), (0.0, -0.0), (True, 1), (np.float32(0.5), 0.5)),
         (decimal.Decimal("0.1"), decimal.Decimal("0.10")),
     ]:
         assert identity({"t": a, 1: 2}) == identity({np.str_("t"): b, np.int64(1): 2.0})
@@ -324,8 +308,7 @@ def test_a_late_target_of_a_forgotten_group_is_learned(monkeypatch):
 
 def test_lags_in_unions_and_clones():
     """Both copy attributes one by one."""
-    model = (Lags((1,)) + compose.Select("a")) | river_okl.OKLRegressor(budget=12)
-    lags = Lags((1,))
+    model, lags = (Lags((1,)) + compose.Select("a")) | river_okl.OKLRegressor(budget=12), Lags((1,))
     for i in range(5):
         model.predict_one({"a": i})
         model.learn_one({"a": i}, float(i))
@@ -340,26 +323,19 @@ def test_labels_have_lags():
     model = Lags((1, 2), of=("c",))
     for i, y in enumerate(("rain", True, np.bool_(False), "sun")):
         model.learn_one({"i": i, "c": y}, y)
-    assert model.transform_one({"i": 9, "c": "x"}) == {
-        **{"i": 9, "c": "x", "y_lag1": "sun", "y_lag2": False},
-        **{"c_lag1": "sun", "c_lag2": False},
-    }
+    lags = {"y_lag1": "sun", "y_lag2": False, "c_lag1": "sun", "c_lag2": False}
+    assert model.transform_one({"i": 9, "c": "x"}) == {"i": 9, "c": "x", **lags}
 
 
 @pytest.mark.parametrize(
     ("y", "message"),
     [
         (None, "the target is None; lags are made of numbers, strings and bools"),
-        ([1.0], "the target is"),
-        (math.nan, "the target is nan"),
-        (math.inf, "the target is inf"),
-        (1e60, "the target is 1e"),
+        *(([1.0], "the target is"), (math.nan, "target is nan"), (math.inf, "target is inf"), (1e60, "target is 1e")),
     ],
 )
 def test_a_bad_target_changes_nothing(y, message):
-    model = Lags(of=("a",))
-    for x, target in sensors(20):
-        model.learn_one(x, target)
+    model = learn(Lags(of=("a",)), sensors(20))
     before = checkpoint.dumps(model)
     with pytest.raises((TypeError, ValueError), match=message):
         model.learn_one({"t": 21, "a": 1.0}, y)
@@ -372,18 +348,13 @@ def test_a_bad_target_changes_nothing(y, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lags": [1]}, "lags is .*tuple of integers"),
-        ({"lags": ()}, "lags is .*tuple of integers"),
-        ({"lags": (0,)}, "a lag is 0; it must be at least 1"),
-        ({"lags": (1.5,)}, "a lag is 1.5"),
+        *(({"lags": lags}, "lags is .*tuple of integers") for lags in ([1], ())),
+        *(({"lags": (0,)}, "a lag is 0; it must be at least 1"), ({"lags": (1.5,)}, "a lag is 1.5")),
         ({"lags": (10_001,)}, "a lag is 10001; it must be at most 10,000"),
-        ({"lags": (1, 1)}, "each lag must be there once"),
-        ({"of": ()}, "of is"),
-        ({"of": "a"}, "of is 'a'; it must be a tuple of feature names"),
+        *(({"lags": (1, 1)}, "each lag must be there once"), ({"of": ("y",)}, "'y' is the target")),
+        *(({"of": ()}, "of is"), ({"of": "a"}, "of is 'a'; it must be a tuple of feature names")),
         ({"of": ("a", "a")}, "of is .*each feature must be there once"),
-        ({"of": ("y",)}, "'y' is the target"),
-        ({"differences": 1}, "differences is 1"),
-        ({"pending": 0}, "pending is 0; it must be at least 1"),
+        *(({"differences": 1}, "differences is 1"), ({"pending": 0}, "pending is 0; it must be at least 1")),
     ],
 )
 def test_bad_parameters(options, message):
@@ -428,10 +399,7 @@ def test_resuming_with_labels_to_come(copied):
 def test_rows_of_frames_are_samples(library):
     frames = pytest.importorskip(library)
     samples = list(hourly(60))
-    one, many = pipeline(), pipeline()
-    for x, y in samples[:20]:  # a lag that does not exist yet would be a gap in the frame
-        one.learn_one(x, y)
-        many.learn_one(x, y)
+    one, many = (learn(pipeline(), samples[:20]) for _ in range(2))  # a lag that is not there yet would be a gap
     for k in range(20, 60, 10):
         part = samples[k : k + 10]
         X = frames.DataFrame([x for x, _ in part])
@@ -440,8 +408,7 @@ def test_rows_of_frames_are_samples(library):
         many.learn_many(X, frames.Series([y for _, y in part]))
         for x, _ in part:  # as in a frame, all before the first is learned
             one["Lags"].transform_one(x)
-        for x, y in part:
-            one.learn_one(x, y)
+        learn(one, part)
     assert one["Lags"]._groups == many["Lags"]._groups and not many["Lags"]._issued
     X = frames.DataFrame({"t": [NOON, None], "a": [1.0, 2.0]})
     found = Dates().transform_many(X)
@@ -459,22 +426,16 @@ def test_rows_of_frames_are_samples(library):
 
 
 def test_merged_lags():
-    start = Lags((1, 2), by="sensor")
-    for x, y in itertools.islice(sensors(), 30):
-        start.learn_one(x, y)
-    shards = [copy.deepcopy(start) for _ in range(3)]
+    start = learn(Lags((1, 2), by="sensor"), itertools.islice(sensors(), 30))
+    *shards, everything = (copy.deepcopy(start) for _ in range(4))
     for x, y in itertools.islice(sensors(), 30, None):  # by group
         shards["abc".index(x["sensor"])].learn_one(x, y)
+        everything.learn_one(x, y)
     for i, shard in enumerate(shards):
         shard.transform_one({"t": 1000 + i, "sensor": "abc"[i]})
-    everything = copy.deepcopy(start)
-    for x, y in itertools.islice(sensors(), 30, None):
-        everything.learn_one(x, y)
     merged = river_okl.merge(shards, start=start)
-    assert merged._groups == everything._groups
-    assert len(merged._issued) == 3
-    again = river_okl.merge(shards[::-1], start=start)
-    assert checkpoint.dumps(again) == checkpoint.dumps(merged)
+    assert merged._groups == everything._groups and len(merged._issued) == 3
+    assert checkpoint.dumps(river_okl.merge(shards[::-1], start=start)) == checkpoint.dumps(merged)
     models = [pipeline() for _ in range(2)]
     for i, (x, y) in enumerate(hourly()):
         models[i % 2].learn_one(x, y)
@@ -496,11 +457,3 @@ def test_threads_transform_and_learn_together():
 
     in_threads(4, work)
     assert sum(group[0] for group in model._groups.values()) == 1200
-
-
-def test_the_numbers_suit_models_of_river():
-    model = Lags() | Dates(categories=False) | compose.Discard("sensor")
-    model |= preprocessing.StandardScaler() | linear_model.LinearRegression()
-    for x, y in hourly(100):
-        assert math.isfinite(model.predict_one(x))
-        model.learn_one(x, y)

@@ -8,16 +8,12 @@ import random
 
 import numpy as np
 import pytest
-from river import datasets, preprocessing, proba
+from river import datasets, preprocessing
 
 import river_okl
 from river_okl import kernels
 from tests import reference, streams
 from tests.discovery import snapshot
-
-
-def vector(x):
-    return np.array(list(x.values()))
 
 
 @pytest.mark.parametrize(("forgetting", "weights"), [(1.0, (0.5, 2.0, 1.0)), (0.99, (1.0,)), (0.97, (0.5, 2.0, 1.0))])
@@ -45,7 +41,6 @@ def test_regression_follows_the_equations(forgetting):
     for x, y in streams.dense(streams.REGRESSION, n=150):
         m, v = twin.look(x)
         predicted = model.predict_one(x, with_dist=True)
-        assert isinstance(predicted, proba.Gaussian)
         assert predicted.mu == pytest.approx(m[0], rel=1e-6, abs=1e-8)
         assert predicted.sigma == pytest.approx(math.sqrt(v + 0.1), rel=1e-6)
         assert model.predict_one(x) == predicted.mu
@@ -76,14 +71,14 @@ def test_below_the_budget_it_is_the_exact_gaussian_process():
     stream = streams.dense(streams.REGRESSION, n=60)
     model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, prior_variance=1.5, noise=0.2)
     model.learn_stream(stream)
-    X, y = np.array([vector(x) for x, _ in stream]), np.array([y for _, y in stream])
+    X, y = np.array([[*x.values()] for x, _ in stream]), np.array([y for _, y in stream])
 
     def gram(a, b):
         return 1.5 * np.exp(-2.0 * ((a[:, None] - b[None]) ** 2).sum(axis=2))
 
     noisy = gram(X, X) + 1.5e-3 * np.eye(60) + 0.2 * np.eye(60)
     for x, _ in streams.dense(streams.REGRESSION, n=20, seed=9):
-        k = gram(vector(x)[None], X)[0]
+        k = gram(np.array([[*x.values()]]), X)[0]
         found = model.predict_one(x, with_dist=True)
         assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=5e-3)
         assert found.sigma**2 == pytest.approx(1.5 * 1.001 - k @ np.linalg.solve(noisy, k) + 0.2, rel=2e-2)
@@ -148,30 +143,22 @@ MOVING = {
 @pytest.mark.parametrize("back", [True, False])
 @pytest.mark.parametrize("size", [1e-40, 1e-12, 1e6, 1e12, 1e25, 1e45])
 @pytest.mark.parametrize("kernel", MOVING)
-@pytest.mark.parametrize(
-    ("make", "options"),
-    [
-        (river_okl.SOGPRegressor, {}),
-        (river_okl.SOGPClassifier, {}),
-        (river_okl.OKLRegressor, {"scale": False}),
-        (river_okl.OKLClassifier, {"scale": False}),
-    ],
-    ids=["SOGPRegressor", "SOGPClassifier", "OKLRegressor", "OKLClassifier"],
-)
-def test_features_that_jump_to_another_size(make, options, kernel, size, back):
+@pytest.mark.parametrize("name", ["SOGPRegressor", "SOGPClassifier", "OKLRegressor", "OKLClassifier"])
+def test_features_that_jump_to_another_size(name, kernel, size, back):
     """Whether the bandwidth still adapts or not, predictions stay finite, and the model can be saved and learns on."""
     if kernel == "polynomial" and size > 1e12:
         pytest.skip("κ(x, x) is more than 1e100, which is an error that says so")
+    options = {"scale": False} if name.startswith("OKL") else {}
     for seed, start in (0, 60), (1, 60), (2, 230):
         rng = random.Random(seed)
-        model = make(MOVING[kernel], budget=12, **options)
+        model = getattr(river_okl, name)(MOVING[kernel], budget=12, **options)
         for t in range(start + 60):
             factor = size if start <= t < start + (20 if back else 60) else 1.0
             x = {i: rng.gauss(0, 1) * (factor if i == 0 or seed == 1 else 1.0) for i in range(3)}
             value = sum(x.values()) / factor + rng.gauss(0, 0.1)
-            y = value if "Regressor" in make.__name__ else value > 0.0
+            y = value if "Regressor" in name else value > 0.0
             weight = 1.0 if seed < 2 else rng.choice([1.0, 1e10, 1e-10])
-            if "Regressor" in make.__name__:
+            if "Regressor" in name:
                 predicted = model.predict_one(x, with_dist=True)
                 assert math.isfinite(predicted.mu) and 0.0 < predicted.sigma < math.inf
             else:

@@ -5,9 +5,10 @@ Processes, forked or spawned, have separate models.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import copy
-import inspect
+import functools
 import multiprocessing
 import os
 import signal
@@ -23,31 +24,24 @@ import river_okl
 from river_okl import kernels
 from river_okl._core.lock import Lock
 from river_okl.checkpoint import dumps
-from river_okl.model import KernelEstimator
 from tests import streams
-from tests.discovery import check_parts, decision, each_class, small, snapshot, task
+from tests.discovery import MODELS, check_parts, decision, each_class, each_of, learn, small, snapshot, task, unchanged
+
+X = {"x0": 0.3, "x1": -0.2, "late": 1.0}
+FRAME = pd.DataFrame([{"x0": 0.3, "x1": -0.2}, {"x0": -1.0, "x1": 0.5}])
+ignore_warning = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def in_threads(n, work):
     """The results of work(0), ..., work(n - 1), each in its own thread, or the exception of one of them."""
-    results, errors = [None] * n, []
     start = threading.Barrier(n)
 
     def run(i):
         start.wait()
-        try:
-            results[i] = work(i)
-        except Exception as error:
-            errors.append(error)
+        return work(i)
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for error in errors:
-        raise error
-    return results
+    with concurrent.futures.ThreadPoolExecutor(n) as pool:
+        return [*pool.map(run, range(n))]
 
 
 @each_class
@@ -57,14 +51,13 @@ def test_four_threads_predict(cls, kind, restless):
     stream = streams.KINDS[kind](task(cls), 60)
     model.learn_stream(stream)
     expected = [decision(model, x) for x, _ in stream]
-    before = snapshot(model)
 
     def predict(i):
         return [decision(model, x) for _ in range(3) for x, _ in stream[i:] + stream[:i]]
 
-    for i, found in enumerate(in_threads(4, predict)):
-        assert found == 3 * (expected[i:] + expected[:i])
-    assert snapshot(model) == before
+    with unchanged(model):
+        for i, found in enumerate(in_threads(4, predict)):
+            assert found == 3 * (expected[i:] + expected[:i])
 
 
 def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
@@ -73,16 +66,15 @@ def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
     stream = streams.dense("regression", 3000, d=100)
     model.learn_stream(stream)
     assert model.n_support_vectors * 100 > 200_000
-    frame = pd.DataFrame([x for x, _ in stream[:20]])
-    expected = [model.predict_one(x) for x, _ in stream[:20]]
-    norm = model.norm
+    xs, norm = [x for x, _ in stream[:20]], model.norm
+    expected = [model.predict_one(x) for x in xs]
 
     def work(i):
         if i == 0:
             return [model.norm for _ in range(2)]
         if i == 1:
-            return [model.predict_many(frame).tolist() for _ in range(5)]
-        return [[model.predict_one(x) for x, _ in stream[:20]] for _ in range(5)]
+            return [model.predict_many(pd.DataFrame(xs)).tolist() for _ in range(5)]
+        return [[model.predict_one(x) for x in xs] for _ in range(5)]
 
     norms, many, *ones = in_threads(4, work)
     assert norms == [norm] * 2
@@ -91,31 +83,22 @@ def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
 
 
 def test_two_threads_learn_two_models(restless):
-    def learn(i):
-        model = small(river_okl.OLRDClassifier, seed=i)
-        model.learn_stream(streams.dense("classification", 500, seed=i))
-        return snapshot(model)
+    def learned(i):
+        return snapshot(learn(small(river_okl.OLRDClassifier, seed=i), streams.dense("classification", 500, seed=i)))
 
-    assert in_threads(4, learn) == [learn(i) for i in range(4)]
-
-
-def learn_on(model, stream):
-    for x, y in stream:
-        model.learn_one(x, y)
-    return snapshot(model)
+    assert in_threads(4, learned) == [learned(i) for i in range(4)]
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@ignore_warning
 def test_processes_have_separate_models(method):
     model = preprocessing.StandardScaler() | small(river_okl.OLRDClassifier)
     stream = streams.emerging("classification", 90)
-    learn_on(model, stream[:60])
-    before = snapshot(model)
-    with multiprocessing.get_context(method).Pool(1) as pool:
-        children = pool.starmap(learn_on, [(model, stream[60:]), (model, stream[60:75])])
-    assert snapshot(model) == before
-    assert children[1] != children[0] == learn_on(model, stream[60:])
+    learn(model, stream[:60])
+    with unchanged(model), multiprocessing.get_context(method).Pool(1) as pool:
+        children = pool.starmap(learn, [(model, stream[60:]), (model, stream[60:75])])
+    longer, shorter = map(snapshot, children)
+    assert shorter != longer == snapshot(learn(model, stream[60:]))
 
 
 def test_a_name_that_calls_its_model_raises():
@@ -137,95 +120,48 @@ def test_a_name_that_calls_its_model_raises():
 
 # Readers beside a learner ---------------------------------------------------------------------------------------------
 
-X = {"x0": 0.3, "x1": -0.2, "late": 1.0}
-FRAME = pd.DataFrame([{"x0": 0.3, "x1": -0.2}, {"x0": -1.0, "x1": 0.5}])
-EVERY_CLASS = {
-    name: cls
-    for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator)
-}
-
-# Arguments for each public name of a model; results are compared by repr or bytes.
-QUESTIONS = {
-    "clone": lambda model: repr(model.clone()),
-    "debug_one": lambda model: model.debug_one(X),
-    "decision_function_one": lambda model: repr(model.decision_function_one(X)),
-    "experts": lambda model: repr(model.experts),
-    "explain_one": lambda model: repr(model.explain_one(X)),
-    "feature_weights": lambda model: repr(model.feature_weights),
-    "kernel_in_use": lambda model: repr(model.kernel_in_use),
-    "mutate": lambda model: model.mutate({}),
-    "n_support_vectors": lambda model: model.n_support_vectors,
-    "norm": lambda model: model.norm,
-    "predict_interval_many": lambda model: repr(model.predict_interval_many(FRAME).to_dict("list")),
-    "predict_interval_one": lambda model: repr(model.predict_interval_one(X)),
-    "predict_many": lambda model: repr(model.predict_many(FRAME).tolist()),
-    "predict_one": lambda model: repr(model.predict_one(X)),
-    "predict_proba_many": lambda model: repr(model.predict_proba_many(FRAME).to_dict("list")),
-    "predict_proba_one": lambda model: repr(model.predict_proba_one(X)),
-    "score_many": lambda model: repr(model.score_many(FRAME).tolist()),
-    "score_one": lambda model: repr(model.score_one(X)),
-    "support_vectors": lambda model: repr(model.support_vectors),
-    "transform_many": lambda model: repr(model.transform_many(FRAME).to_dict("list")),
-    "transform_one": lambda model: repr(model.transform_one(X)),
-}
-# Other operations on a model.
-QUESTIONS_OF_ALL = {
-    "pickle": snapshot,
-    "copy": lambda model: snapshot(copy.deepcopy(model)),
-    "checkpoint": lambda model: dumps(model),
-    "merge": lambda model: snapshot(river_okl.merge([model])),
-}
+# Arguments of public methods, by the last word of their names.
+ARGUMENTS = {"one": [X], "many": [FRAME], "clone": [], "mutate": [{}]}
 LEARNING = {"learn_one", "learn_many", "learn_stream"}
 
 
-def public(cls):
-    """Every public method and property."""
-    return {
-        name
-        for name in dir(cls)
-        if not name.startswith("_")
-        and (callable(getattr(cls, name)) or isinstance(inspect.getattr_static(cls, name), property))
-    }
+def said(model, name):
+    """What a public method or property of a model says, as text."""
+    found = getattr(model, name)
+    if not isinstance(getattr(type(model), name), property):
+        found = found(*ARGUMENTS[name.rpartition("_")[2]])
+    return repr(found.to_dict() if hasattr(found, "to_dict") else found)
 
 
 def questions(cls):
-    found = {name: QUESTIONS[name] for name in public(cls) - LEARNING}
-    return found | {name: ask for name, ask in QUESTIONS_OF_ALL.items() if name != "merge" or merges(cls)}
+    """All that can be done with a model except learning, with results comparable with ==."""
+    public = {name for name in dir(cls) if not name.startswith("_")} - LEARNING
+    members = {name for name in public if callable(getattr(cls, name)) or isinstance(getattr(cls, name), property)}
+    found = {name: functools.partial(said, name=name) for name in members}
+    found |= {"pickle": snapshot, "copy": lambda model: snapshot(copy.deepcopy(model)), "checkpoint": dumps}
+    with contextlib.suppress(TypeError):  # not all classes merge
+        river_okl.merge([small(cls)])
+        found["merge"] = lambda model: snapshot(river_okl.merge([model]))
+    return found
 
 
-def merges(cls):
-    model = small(cls)
-    try:
-        river_okl.merge([model])
-    except TypeError:
-        return False
-    return True
-
-
-def learn(model, x, y):
-    model.learn_one(x, y) if "y" in inspect.signature(type(model).learn_one).parameters else model.learn_one(x)
-
-
-@pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY_CLASS.items()])
+@each_of(MODELS)
 def test_readers_see_consistent_states(cls, restless):
     """Three threads read states that existed after some sample, in order, while one thread learns."""
     stream = streams.emerging(task(cls), 40)
     if getattr(small(cls), "_multiclass", False):
         stream = [(x, t % 7 if t < 30 else y) for t, (x, y) in enumerate(stream)]
-    alone, between = small(cls, pending=0), []  # opinions that wait for labels are part of a checkpoint
-    asked = questions(cls)
-    between.append({name: ask(alone) for name, ask in asked.items()})
-    for x, y in stream:
-        learn(alone, x, y)
+    alone, asked, between = small(cls, pending=0), questions(cls), []  # opinions that wait are part of a checkpoint
+    for part in [], *([sample] for sample in stream):
+        learn(alone, part)
         between.append({name: ask(alone) for name, ask in asked.items()})
     model, done = small(cls, pending=0), threading.Event()
 
     def work(i):
         if i == 0:
             try:
-                for x, y in stream:
-                    learn(model, x, y)
+                for sample in stream:
+                    learn(model, [sample])
                     time.sleep(1e-4)
             finally:
                 done.set()
@@ -248,7 +184,6 @@ def test_readers_see_consistent_states(cls, restless):
 def test_learners_take_turns(cls, restless):
     """Two threads train one model: every sample is learned, in some order."""
     model, stream = small(cls), streams.emerging(task(cls), 60)
-
     in_threads(2, lambda i: model.learn_stream(stream[i::2]))
     decision(model, stream[0][0])
     check_parts(model)
@@ -299,15 +234,13 @@ def test_waiting_threads_get_the_lock(restless):
             while not got.is_set():
                 with lock:
                     turns += 1
-                    for _ in range(50):
-                        pass
+                    sum(range(50))
                 assert turns < 1_000_000
 
     assert in_threads(4, work) == [None] * 4
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
-def test_a_signal_interrupts_a_waiting_thread():
+def test_a_signal_interrupts_a_waiting_thread(on_alarm):
     class Alarm(Exception):
         pass
 
@@ -315,27 +248,22 @@ def test_a_signal_interrupts_a_waiting_thread():
         raise Alarm
 
     lock = Lock()
-    before = signal.signal(signal.SIGALRM, alarm)
-    try:
-        with held(lock):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with pytest.raises(Alarm):
-                lock.acquire()
-            lock.release()  # does nothing: it was not acquired
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    on_alarm(alarm)
+    with held(lock):
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Alarm):
+            lock.acquire()
+        lock.release()  # does nothing: it was not acquired
     use(lock, 1)
 
 
 # Forks ----------------------------------------------------------------------------------------------------------------
 
 FREE, GONE, FAILED = 0, 3, 4
-without_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
-ignore_warning = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def forks(test):
-    return without_fork(ignore_warning(test))
+    return pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")(ignore_warning(test))
 
 
 def exit_with(work):
@@ -381,15 +309,14 @@ def use(lock, n=200):
 def beside(*works):
     """Threads that work until the end of the block; each calls work(stop) with an event."""
     stop = threading.Event()
-    threads = [threading.Thread(target=work, args=(stop,)) for work in works]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+        running = [pool.submit(work, stop) for work in works]
+        try:
+            yield
+        finally:
+            stop.set()
+    for each in running:
+        each.result()
 
 
 @contextlib.contextmanager
@@ -474,7 +401,7 @@ def test_no_child_waits_for_threads_of_its_parent(restless):
 
 
 @forks
-def test_a_signal_handler_may_fork_while_its_thread_waits():
+def test_a_signal_handler_may_fork_while_its_thread_waits(on_alarm):
     """Whoever holds the lock is gone in the child."""
     lock, parent, children = Lock(), os.getpid(), []
 
@@ -488,21 +415,18 @@ def test_a_signal_handler_may_fork_while_its_thread_waits():
                 time.sleep(1e-3)
 
     holds = threading.Event()
-    before = signal.signal(signal.SIGALRM, fork)
-    try:
-        with beside(hold):
-            holds.wait()
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            try:
-                use(lock, 1)
-            except RuntimeError:
-                if os.getpid() == parent:
-                    raise
-                os._exit(GONE)
-            if os.getpid() != parent:
-                os._exit(FREE)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    on_alarm(fork)
+    with beside(hold):
+        holds.wait()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            use(lock, 1)
+        except RuntimeError:
+            if os.getpid() == parent:
+                raise
+            os._exit(GONE)
+        if os.getpid() != parent:
+            os._exit(FREE)
     assert fate_of(children[0]) == GONE
     use(lock)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 import random
 
@@ -16,7 +17,7 @@ from river_okl._core.function import dual
 from river_okl.algorithms import tvm
 from tests import reference, streams
 from tests.discovery import snapshot
-from tests.test_interrupts import before_line, interrupted
+from tests.test_interrupts import Interrupt, before_line, interrupted
 
 KERNEL = kernels.RBF(0.5)
 MERGING = pytest.mark.parametrize("merging", ["global", "nearest"])
@@ -32,22 +33,12 @@ def check(model):
     for o, (b, value) in enumerate(zip(beta.T, values.T, strict=True)):
         own = model.C * model._mass[:, 1 if beta.shape[1] == 1 else o]
         others = model.C * model._mass.sum(axis=1) - own
-        positive, negative = split(b, own, others)
-        conditions(value, positive, own)
-        conditions(-value, negative, others)
-
-
-def split(beta, own, others):
-    """The two dual variables of each point, with the largest sum for their difference and boxes."""
-    positive = np.minimum(own, others + beta)
-    return positive, positive - beta
-
-
-def conditions(value, alpha, cap):
-    slack = 1e-12 * np.maximum(cap, 1.0)
-    assert (alpha >= -slack).all() and (alpha <= cap + slack).all()
-    assert (value[alpha < cap - slack] > 1.0 - tvm.KUHN_TUCKER).all()
-    assert (value[alpha > slack] < 1.0 + tvm.KUHN_TUCKER).all()
+        positive = np.minimum(own, others + b)  # of the two dual variables with this difference the largest
+        for margin, alpha, cap in ((value, positive, own), (-value, positive - b, others)):
+            slack = 1e-12 * np.maximum(cap, 1.0)
+            assert (alpha >= -slack).all() and (alpha <= cap + slack).all()
+            assert (margin[alpha < cap - slack] > 1.0 - tvm.KUHN_TUCKER).all()
+            assert (margin[alpha > slack] < 1.0 + tvm.KUHN_TUCKER).all()
 
 
 def letters(n=200, seed=3):
@@ -121,11 +112,9 @@ def test_the_residual_distinguishes_solutions():
 def test_inconsistent_arguments_are_rejected():
     with pytest.raises(ValueError, match="2 rows and 2 columns for 3 points"):
         dual.solve_dual(np.eye(2), np.ones((3, 2)), np.zeros((3, 1)))
-    for shape in ((2, 1), (3, 3)):
+    for call, shape in itertools.product((dual.solve_dual, dual.residual), ((2, 1), (3, 3))):
         with pytest.raises(ValueError, match="coefficients of shape"):
-            dual.solve_dual(np.eye(3), np.ones((3, 2)), np.zeros(shape))
-        with pytest.raises(ValueError, match="coefficients of shape"):
-            dual.residual(np.eye(3), np.ones((3, 2)), np.zeros(shape))
+            call(np.eye(3), np.ones((3, 2)), np.zeros(shape))
     with pytest.raises(ValueError, match="two are needed"):
         dual.cheapest_pair(np.eye(1), np.ones(1), np.arange(1))
 
@@ -185,18 +174,6 @@ def test_the_conditions_hold_as_labels_arrive(merging):
     assert np.mean([model.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
 
 
-def test_below_the_budget_it_is_the_batch_machine():
-    stream = streams.dense("classification", 60)
-    model = TVMClassifier(KERNEL, budget=60, buffer=math.inf, C=2.0)
-    model.learn_stream(stream)
-    kappa = reference.rbf(0.5)
-    K = np.array([[kappa(x, z) for z, _ in stream] for x, _ in stream])
-    y = np.array([y for _, y in stream])
-    positive, negative = reference.weighted_svm(K, 2.0 * (y > 0.0), 2.0 * (y < 0.0))
-    found = [model.decision_function_one(x) for x, _ in stream]
-    np.testing.assert_allclose(found, K @ (positive - negative), atol=1e-8)
-
-
 def test_no_weight_is_lost_without_eviction():
     model = TVMClassifier(KERNEL, budget=7, buffer=math.inf)
     stream = [(x, y, 0.5 + t % 3) for t, (x, y) in enumerate(streams.duplicates("classification", 100))]
@@ -209,10 +186,8 @@ def test_no_weight_is_lost_without_eviction():
 def test_a_sample_equal_to_a_prototype_adds_its_weight():
     once, often = (TVMClassifier(KERNEL, buffer=math.inf) for _ in range(2))
     for i in range(6):
-        x = {"x": 0.7 * i}
-        once.learn_one(x, i % 2, 3.0)
-        for _ in range(3):
-            often.learn_one(x, i % 2)
+        once.learn_one({"x": 0.7 * i}, i % 2, 3.0)
+        often.learn_stream([({"x": 0.7 * i}, i % 2)] * 3)
     assert often.n_support_vectors == once.n_support_vectors == 6
     for i in range(6):
         assert often.decision_function_one({"x": 0.5 * i}) == pytest.approx(once.decision_function_one({"x": 0.5 * i}))
@@ -231,8 +206,7 @@ def test_nothing_is_learned_beyond_the_buffer():
 
 def test_with_many_labels_half_the_lead_is_compared_with_the_buffer():
     model = TVMClassifier(KERNEL, budget=40)
-    stream = letters(150)
-    for x, y in stream:
+    for x, y in letters(150):
         scores = model.decision_function_one(x)
         before = model._mass.sum()
         model.learn_one(x, y)
@@ -243,32 +217,11 @@ def test_with_many_labels_half_the_lead_is_compared_with_the_buffer():
                 assert (model._mass.sum() > before) == (lead <= 1.0)
 
 
-def test_the_farthest_is_evicted_before_two_are_fused():
-    """Linear, x = ±1 at the margins: far points are evicted; without any, the two nearest are fused."""
-    model = TVMClassifier(kernels.Linear(), budget=3)
-    model.learn_one({"x": 2.0}, True)
-    model.learn_one({"x": 1.0}, True)  # f(2) = 2 from here on
-    model.learn_one({"x": -1.0}, False)
-    model.learn_one({"x": -0.5}, False)
-    assert [z["x"] for z, _ in model.support_vectors] == [1.0, -1.0, -0.5]
-    model = TVMClassifier(kernels.Linear(), budget=3, buffer=10.0)
-    for x, y in ((2.0, True), (1.0, True), (-1.0, False), (-0.5, False)):
-        model.learn_one({"x": x}, y)
-    assert [z["x"] for z, _ in model.support_vectors] == [2.0, 1.0, -0.75]
-    assert model._mass[np.argmax(model._births)].tolist() == [2.0, 0.0]
-
-
 def test_parameters_are_checked():
-    for options, message in (
-        ({"budget": 20_000}, "budget is 20000"),
-        ({"buffer": 0.5}, r"buffer is 0.5; it must be at least 1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            TVMClassifier(**options)
-
-
-class Interrupted(BaseException):
-    """Like KeyboardInterrupt, but ignored by pytest."""
+    with pytest.raises(ValueError, match="budget is 20000"):
+        TVMClassifier(budget=20_000)
+    with pytest.raises(ValueError, match=r"buffer is 0.5; it must be at least 1"):
+        TVMClassifier(buffer=0.5)
 
 
 # Interruptions ----------------------------------------------------------------------------------------------------
@@ -279,30 +232,24 @@ def test_an_exception_during_planning_leaves_the_model_unchanged(monkeypatch, wh
     stream = streams.dense("classification", 80)
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(stream[:40])
-    before, after = copy.deepcopy(model), copy.deepcopy(model)
-    after.learn_stream(stream[40:])
-    (x, y), rest = stream[40], stream[41:]
-    points = model.support_vectors, model._mass.tolist()
+    other, points = copy.deepcopy(model), (model.support_vectors, model._mass.tolist())
     with monkeypatch.context() as patch:
-        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(Interrupted))
-        with pytest.raises(Interrupted):
-            model.learn_one(x, y)
+        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(Interrupt))
+        with pytest.raises(Interrupt):
+            model.learn_one(*stream[40])
     assert (model.support_vectors, model._mass.tolist()) == points
     check(model)
-    for one in (model, before):
-        one.learn_stream([(x, y), *rest])
+    for one in (model, other):
+        one.learn_stream(stream[40:])
     for x, _ in stream:
-        expected = after.decision_function_one(x)
-        assert model.decision_function_one(x) == pytest.approx(expected, rel=1e-8)
-        assert before.decision_function_one(x) == expected
+        assert model.decision_function_one(x) == pytest.approx(other.decision_function_one(x), rel=1e-8)
 
 
 def test_an_exception_before_any_line_leaves_a_working_model():
     stream = streams.dense("classification", 80)
-    start, line = TVMClassifier(KERNEL, budget=6), 0
+    start = TVMClassifier(KERNEL, budget=6)
     start.learn_stream(stream[:40])
-    while True:
-        line += 1
+    for line in itertools.count(1):
         model = copy.deepcopy(start)
         if not interrupted(functools.partial(model.learn_one, *stream[40]), before_line, line):
             break
@@ -352,18 +299,16 @@ def test_prototypes_of_all_are_one_weighted_set(stream):
     one = TVMClassifier(KERNEL, budget=90, buffer=math.inf)
     one.learn_stream(stream)
     for x, _ in stream[:30]:
-        a, b = merged.decision_function_one(x), one.decision_function_one(x)
-        assert a == pytest.approx(b, abs=1e-7)
+        assert merged.decision_function_one(x) == pytest.approx(one.decision_function_one(x), abs=1e-7)
     assert merged._mass.sum() == pytest.approx(90.0)
 
 
 def test_shards_with_labels_in_different_order():
     stream = letters(120)
-    models = three_shards(stream, budget=120)
-    models[0] = TVMClassifier(KERNEL, budget=120, buffer=math.inf)
-    models[0].learn_stream([sample for sample in stream[::-3] if sample[1] in "cd"])
-    models[1] = TVMClassifier(KERNEL, budget=120, buffer=math.inf)
-    models[1].learn_stream(sorted(stream[::2], key=lambda sample: sample[1], reverse=True))
+    backwards = sorted(stream[::2], key=lambda sample: sample[1], reverse=True)
+    models = [TVMClassifier(KERNEL, budget=120, buffer=math.inf) for _ in range(3)]
+    for model, part in zip(models, ([s for s in stream[::-3] if s[1] in "cd"], backwards, stream[2::3]), strict=True):
+        model.learn_stream(part)
     merged = river_okl.merge(models)
     check(merged)
     total = dict.fromkeys("abcd", 0.0)

@@ -17,15 +17,12 @@ from tests.discovery import CLASSES, UNSUPERVISED, decision, parameters, target,
 
 EVERY_CLASS = CLASSES | UNSUPERVISED
 
-WITHOUT_TWIN = {
-    "NystroemFeatures": "its output is a vector, compared in test_unsupervised.py",
-    "RandomFourierFeatures": "its output is a vector, compared in test_unsupervised.py",
-    "OKLDetector": "its reference is in reference/detector.py, compared in test_detector.py",
-    "OKLClassifier": "its reference is in reference/okl.py, compared in test_okl_twin.py",
-    "OKLRegressor": "its reference is in reference/okl.py, compared in test_okl_twin.py",
-    "SOGPClassifier": "the reference for both tasks is compared in test_sogp.py",
-    "SOGPRegressor": "the reference for both tasks is compared in test_sogp.py",
-}
+WITHOUT_TWIN = (
+    *("NystroemFeatures", "RandomFourierFeatures"),  # their output is a vector, compared in test_unsupervised.py
+    "OKLDetector",  # its reference is in reference/detector.py, compared in test_detector.py
+    *("OKLClassifier", "OKLRegressor"),  # their reference is in reference/okl.py, compared in test_okl_twin.py
+    *("SOGPClassifier", "SOGPRegressor"),  # the reference for both is compared in test_sogp.py
+)
 
 
 class Both(NamedTuple):
@@ -40,7 +37,7 @@ KERNELS = {
     "narrow": Both(kernels.RBF(2.0), reference.rbf(2.0)),
     "laplacian": Both(kernels.Laplacian(0.7), reference.laplacian(0.7)),
     "polynomial": Both(kernels.Polynomial(2, gamma=0.8, coef0=0.5), reference.polynomial(2, 0.8, 0.5)),
-    "linear": Both(kernels.Linear(), reference.linear()),
+    "linear": Both(kernels.Linear(), reference.dot),
     "mixture": Both(
         0.75 * kernels.RBF(0.4) + 0.25 * kernels.Linear(0.2),
         lambda x, z: 0.75 * reference.rbf(0.4)(x, z) + 0.05 * reference.dot(x, z),
@@ -69,6 +66,8 @@ REGRESSION_LOSSES = [
     Both(optim.losses.Huber(0.3), reference.Huber(0.3)),
     Both(optim.losses.Quantile(0.3), reference.Quantile(0.3)),
 ]
+
+NBSGD = {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3}
 
 # Steps with the squared loss must not overshoot (2 η κ(x, x) < 2): otherwise regression is chaotic, and after some
 # hundred samples the last bits decide.
@@ -100,11 +99,7 @@ CONFIGURATIONS = {
         {"budget": 1, "maintenance": "nearest"},
         {"budget": 1, "maintenance": "projection"},
     ],
-    "SPA": [
-        {"seed": 3},
-        {"averaged": False, "seed": 4},
-        {"alpha": 0.5, "beta": 0.7, "learning_rate": 0.05, "seed": 5},
-    ],
+    "SPA": [{"seed": 3}, {"averaged": False, "seed": 4}, {"alpha": 0.5, "beta": 0.7, "learning_rate": 0.05, "seed": 5}],
     "DUOL": [{}, {"C": 0.3}, {"rho": 0.2, "C": 5.0}],
     "BDUOL": [
         {"budget": 12},
@@ -150,10 +145,10 @@ CONFIGURATIONS = {
         {"budget": 1, "l2": 0.01},
     ],
     "NBSGD": [
-        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3},
-        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "projection"},
-        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "approximate", "n_neighbors": 3},
-        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "merging"},
+        NBSGD,
+        {**NBSGD, "maintenance": "projection"},
+        {**NBSGD, "maintenance": "approximate", "n_neighbors": 3},
+        {**NBSGD, "maintenance": "merging"},
     ],
     "POMDR": [{"budget": 15, "radius": 3.0}, {"budget": 60, "radius": 2.0, "hint": 4, "horizon": 200}, {"budget": 2}],
     "KernelOneClassSVM": [
@@ -175,10 +170,8 @@ CONFIGURATIONS = {
 
 # The suffix average is rejected with a ball (squared loss with λ ≤ 1).
 CONFIGURATIONS_OF_ONE = {
-    "NBSGDClassifier": [{"budget": 12, "l2": 0.01, "beta": 80.0, "suffix": 0.4, "seed": 3}],
-    "NBSGDRegressor": [
-        {"budget": 12, "l2": 0.01, "beta": 80.0, "suffix": 0.4, "seed": 3, "loss": REGRESSION_LOSSES[0]},
-    ],
+    "NBSGDClassifier": [{**NBSGD, "suffix": 0.4}],
+    "NBSGDRegressor": [{**NBSGD, "suffix": 0.4, "loss": REGRESSION_LOSSES[0]}],
     "BPARegressor": [{"budget": 15, "eps": 0.0, "C": 0.5}],
     "KernelPARegressor": [{"eps": 0.3}],
     "SPARegressor": [{"eps": 0.02, "seed": 9}],
@@ -208,15 +201,8 @@ def cases():
             for p, (kernel, stream) in enumerate(dict.fromkeys(places)):
                 words = [f"{k}={label(v)}" for k, v in options.items() if k != "seed"]
                 marks = [pytest.mark.fast] if c == p == 0 else []
-                yield pytest.param(
-                    name,
-                    options,
-                    kernel,
-                    stream,
-                    samples(name, options, p),
-                    id="-".join([name, kernel, stream, *words]),
-                    marks=marks,
-                )
+                case = name, options, kernel, stream, samples(name, options, p)
+                yield pytest.param(*case, id="-".join([name, kernel, stream, *words]), marks=marks)
 
 
 def label(value):

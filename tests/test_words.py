@@ -16,16 +16,16 @@ from river_okl import checkpoint
 from river_okl._core.store.sample import stored
 from river_okl._core.store.words import MAX_WORDS, named
 from tests import streams
-from tests.discovery import CLASSES, knowledge, learn, of_trees, small, snapshot, task
+from tests.discovery import CLASSES, each_class, each_of, knowledge, learn, size, small, snapshot, task, unchanged
 
 WORDS = {name: cls for name, cls in CLASSES.items() if cls._takes_words}
 NAN = math.nan
-each_class = pytest.mark.parametrize("cls", WORDS.values(), ids=WORDS)
+each_mixture = each_of(WORDS)
 
 
-def stream(n=300, seed=1):
+def samples(cls, n=300, seed=1):
     """Numbers, three string columns, bools, and gaps in a numeric and a string column."""
-    rng = random.Random(seed)
+    rng, found = random.Random(seed), []
     for _ in range(n):
         colour, size = rng.choice(["red", "green", "blue"]), rng.gauss(20.0, 5.0)
         gap = rng.random() < (0.4 if colour == "red" else 0.1)
@@ -36,13 +36,9 @@ def stream(n=300, seed=1):
             "town": rng.choice(["A", "A", "A", "B"]),
             "flag": rng.random() < 0.5,
         }
-        value = (colour == "red") + 0.1 * (size - 20.0) * (x["town"] == "B") + 0.5 * x["flag"]
-        yield x, value
-
-
-def samples(cls, n=300, **options):
-    labels = cls.__name__.endswith("Classifier")
-    return [(x, y > 0.5 if labels else y) for x, y in stream(n, **options)]
+        y = (colour == "red") + 0.1 * (size - 20.0) * (x["town"] == "B") + 0.5 * x["flag"]
+        found.append((x, y > 0.5 if cls is river_okl.OKLClassifier else y))
+    return found
 
 
 def said(model, xs):
@@ -62,7 +58,7 @@ def test_which_classes_accept_strings():
 # Words ----------------------------------------------------------------------------------------------------------------
 
 
-@each_class
+@each_mixture
 def test_a_string_becomes_an_indicator_the_second_time(cls):
     """Its value does not depend on its frequency."""
     model, seen = small(cls, budget=40), set()
@@ -77,7 +73,7 @@ def test_a_string_becomes_an_indicator_the_second_time(cls):
     assert {z[name] for z in points for name in z if "=" in name} == {1.0}
 
 
-@each_class
+@each_mixture
 def test_strings_and_gaps_are_informative(cls):
     """The target depends on a rare town, and on the gaps of a number."""
     rng = random.Random(3)
@@ -92,7 +88,7 @@ def test_strings_and_gaps_are_informative(cls):
     assert np.mean(off[400:]) < 0.02
 
 
-@each_class
+@each_mixture
 def test_strings_may_be_unknown_or_late(cls):
     model = cls()
     assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
@@ -100,8 +96,7 @@ def test_strings_may_be_unknown_or_late(cls):
     before = knowledge(model)
     said(model, [{"a": "new", "b": None, "colour": "violet", "size": "large"}])
     assert knowledge(model) == before, "a prediction counts no word"
-    late = [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))]
-    learn(model, late)
+    learn(model, [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))])
     assert {("late", word) for word in "abc"} <= words_of(model)
     model._f._check()
 
@@ -109,21 +104,19 @@ def test_strings_may_be_unknown_or_late(cls):
 def test_none_nan_and_na_are_the_same_gap():
     pd = pytest.importorskip("pandas")
     gaps = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), pd.NA, pd.NaT]
-    found = []
+    stream, found = samples(river_okl.OKLClassifier, 80), []
     for gap in gaps:
-        model = river_okl.OKLClassifier(budget=30)
-        for t, (x, y) in enumerate(samples(type(model), 80)):
-            model.learn_one({**x, "n": float(t % 7), "size": gap if x["size"] is None else x["size"]}, y)
+        with_gap = [({**x, "n": float(t % 7), "size": x["size"] or gap}, y) for t, (x, y) in enumerate(stream)]
+        model = learn(river_okl.OKLClassifier(budget=30), with_gap)
         found.append(said(model, [{"size": gap}, {"n": gap, "colour": "red"}]))
     assert all(each == found[0] for each in found)
 
 
 @pytest.mark.parametrize("scale", [True, False])
-@each_class
+@each_mixture
 def test_a_gap_counts_as_the_mean_and_an_absent_number_as_0(cls, scale):
     model = cls(scale=scale)
-    for t in range(200):
-        model.learn_one({"a": 50.0 + t % 3 - 1.0, "b": float(t % 5)}, float(t % 2))
+    model.learn_stream(({"a": 49.0 + t % 3, "b": float(t % 5)}, float(t % 2)) for t in range(200))
     mean = model._f.scaler.statistics()["a"][0]
     at_mean, gap, absent = (
         [*d.values()] if hasattr(d, "values") else list(d)
@@ -132,11 +125,9 @@ def test_a_gap_counts_as_the_mean_and_an_absent_number_as_0(cls, scale):
     assert gap == pytest.approx(at_mean, abs=1e-6) and absent != pytest.approx(at_mean, abs=1e-3)
 
 
-@each_class
+@each_mixture
 def test_gaps_do_not_move_the_statistics_and_keep_a_feature_centred(cls):
-    model = small(cls)
-    for t in range(100):
-        model.learn_one({"a": None if t % 3 else 7.0 + t % 2}, float(t % 2))
+    model = learn(small(cls), [({"a": None if t % 3 else 7.0 + t % 2}, float(t % 2)) for t in range(100)])
     mean, deviation, centred = model._f.scaler.statistics()["a"]
     assert mean == pytest.approx(7.5, abs=0.02) and deviation == pytest.approx(0.5, abs=0.02) and centred
 
@@ -144,8 +135,7 @@ def test_gaps_do_not_move_the_statistics_and_keep_a_feature_centred(cls):
 def test_a_number_that_is_sometimes_a_string():
     """'n/a' among numbers is both a string and a gap of the number."""
     model = river_okl.OKLClassifier()
-    for t in range(100):
-        model.learn_one({"a": "n/a" if t % 4 == 0 else 9.0 + t % 2}, t % 4 == 0)
+    model.learn_stream(({"a": "n/a" if t % 4 == 0 else 9.0 + t % 2}, t % 4 == 0) for t in range(100))
     assert words_of(model) == {("a", "n/a")}
     assert model.predict_one({"a": "n/a"}) is True and model.predict_one({"a": 9.0}) is False
     assert model._f.scaler.statistics()["a"][2], "centred: it is there in every sample"
@@ -168,20 +158,11 @@ def test_naive_bayes_learns_words():
 # Names ----------------------------------------------------------------------------------------------------------------
 
 
-@each_class
+@each_mixture
 def test_names_are_readable(cls):
     model = learn(cls(), samples(cls))
-    names = {
-        "size",
-        "flag",
-        "size=None",
-        "colour=red",
-        "colour=green",
-        "colour=blue",
-        "colour=None",
-        "town=A",
-        "town=B",
-    }
+    names = {"size", "flag", "size=None", "town=A", "town=B"}
+    names |= {f"colour={colour}" for colour in ("red", "green", "blue", None)}
     assert model.feature_weights.keys() == names
     assert {name for z, _ in model.support_vectors for name in z} <= names
     assert {name for z, _ in model.explain_one({"colour": "red"}) for name in z} <= names
@@ -190,8 +171,7 @@ def test_names_are_readable(cls):
 
 def test_a_feature_named_like_an_indicator_is_distinct():
     model = river_okl.OKLClassifier()
-    for t in range(60):
-        model.learn_one({"colour": "red" if t % 2 else "blue", "colour=red": float(t % 3)}, t % 2 == 0)
+    model.learn_stream(({"colour": ("blue", "red")[t % 2], "colour=red": float(t % 3)}, t % 2 == 0) for t in range(60))
     assert model.feature_weights.keys() == {"colour=red", ("colour", "red"), "colour=blue"}
     model._f._check()
     assert named({("=", "a", None): 1.0, ("=", "a", "None"): 2.0}) == {"a=None": 1.0, ("a", "None"): 2.0}
@@ -199,17 +179,15 @@ def test_a_feature_named_like_an_indicator_is_distinct():
     assert named(given) == given
 
 
-@each_class
+@each_mixture
 def test_the_key_of_a_word_is_not_a_feature_name(cls):
     model = learn(small(cls), samples(cls, 60))
-    before = snapshot(model)
     for value in (1.0, "text", None):
-        with pytest.raises(ValueError, match="named like a string value; give it another name"):
+        with unchanged(model), pytest.raises(ValueError, match="named like a string value; give it another name"):
             model.learn_one({("=", "colour", "red"): value, "colour": "red"}, 1.0)
-    assert snapshot(model) == before
 
 
-@each_class
+@each_mixture
 def test_names_and_strings_of_any_kind(cls):
     class Text(str):
         pass
@@ -229,13 +207,9 @@ def test_names_and_strings_of_any_kind(cls):
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
-def columns(xs):
-    return {name: [x[name] for x in xs] for name in xs[0]}
-
-
 def frames(xs):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    values = columns(xs)
+    values = {name: [x[name] for x in xs] for name in xs[0]}
     plain = pd.DataFrame(values)
     yield "pandas", pd, plain
     yield "object", pd, pd.DataFrame(values, dtype=object)
@@ -246,7 +220,7 @@ def frames(xs):
     yield "categorical", pl, pl.DataFrame(values).cast({"colour": pl.Categorical, "town": pl.Enum(["A", "B"])})
 
 
-@each_class
+@each_mixture
 def test_frames_equal_the_loop_over_dicts(cls):
     data = samples(cls, 150)
     xs, ys = [x for x, _ in data], [y for _, y in data]
@@ -261,11 +235,10 @@ def test_frames_equal_the_loop_over_dicts(cls):
             assert [found[c][3] for c in found.columns] == list(one.predict_proba_one(xs[3]).values()), name
 
 
-@each_class
+@each_mixture
 def test_a_frame_with_a_value_that_is_rejected_changes_nothing(cls):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     model = learn(small(cls), samples(cls, 30))
-    before = snapshot(model)
     bad = [
         pd.DataFrame({"colour": ["red", "blue"], "odd": ["a", [1.0]]}),
         pd.DataFrame({"colour": ["red", None], "odd": [1.0, math.inf]}),
@@ -274,16 +247,15 @@ def test_a_frame_with_a_value_that_is_rejected_changes_nothing(cls):
         pl.DataFrame({"colour": ["red", None], "odd": [[1.0], [2.0]]}),
     ]
     for X in bad:
-        for call in (lambda X=X: model.learn_many(X, [True, False]), lambda X=X: model.predict_many(X)):
-            with pytest.raises((TypeError, ValueError), match="feature 'odd' is "):
-                call()
-    assert snapshot(model) == before
+        for call, *arguments in (model.learn_many, X, [True, False]), (model.predict_many, X):
+            with unchanged(model), pytest.raises((TypeError, ValueError), match="feature 'odd' is "):
+                call(*arguments)
 
 
 # What is bounded ------------------------------------------------------------------------------------------------------
 
 
-@each_class
+@each_mixture
 def test_unique_identifiers_cost_no_memory(cls):
     rng = random.Random(5)
 
@@ -291,41 +263,35 @@ def test_unique_identifiers_cost_no_memory(cls):
         model = small(cls, budget=60)
         for _ in range(n):
             a = rng.gauss(0.0, 1.0)
-            user = next(users)
-            model.learn_one({"a": a, "user": user, "kind": "xy"[rng.randrange(2)]}, float(a > 0.0))
+            model.learn_one({"a": a, "user": next(users), "kind": "xy"[rng.randrange(2)]}, float(a > 0.0))
         return model
 
     fresh = (f"user {i}" for i in itertools.count())
     few, many = model_after(2_000, fresh), model_after(20_000, fresh)
     assert words_of(many) == {("kind", "x"), ("kind", "y")}
-    assert many._raw_memory_usage - of_trees(many) <= 1.05 * few._raw_memory_usage
+    assert size(many) <= 1.05 * size(few)
     same = model_after(2_000, itertools.repeat("one"))
-    without = [model._raw_memory_usage - of_trees(model) for model in (few, same)]
-    assert without[0] <= without[1] + 8 * MAX_WORDS + 4096
+    assert size(few) <= size(same) + 8 * MAX_WORDS + 4096
 
 
-@each_class
+@each_mixture
 def test_rare_identifiers_are_bounded(cls):
     model, sizes = small(cls, budget=60), []
     for t in range(6_000):
         model.learn_one({"a": float(t % 7), "user": f"user {t // 3}"}, float(t % 2))
         if t % 2000 == 1999:
-            sizes.append(model._raw_memory_usage - of_trees(model))
+            sizes.append(size(model))
     assert len(words_of(model)) <= 40 + 2 * 62 * 4
     assert sizes[-1] <= 1.1 * sizes[0]
     model._f._check()
 
 
 def test_words_seen_once_are_forgotten_when_too_many_others_come():
-    model = river_okl.OKLClassifier(budget=10)
-    model.learn_one({"a": "early"}, True)
-    for t in range(20 * MAX_WORDS):
-        model.learn_one({"a": f"{t}"}, t % 2 == 0)
+    model, early = river_okl.OKLClassifier(budget=10), ({"a": "early"}, True)
+    learn(model, [early, *(({"a": f"{t}"}, t % 2 == 0) for t in range(20 * MAX_WORDS))])
     assert len(model._f.words.state()) == MAX_WORDS
-    model.learn_one({"a": "early"}, True)
-    assert not words_of(model)
-    model.learn_one({"a": "early"}, True)
-    assert words_of(model) == {("a", "early")}
+    assert not words_of(learn(model, [early]))
+    assert words_of(learn(model, [early])) == {("a", "early")}
 
 
 # States ---------------------------------------------------------------------------------------------------------------
@@ -334,22 +300,20 @@ def test_words_seen_once_are_forgotten_when_too_many_others_come():
 def test_the_hash_of_a_word_is_the_same_in_every_process():
     model = river_okl.OKLRegressor()
     model.learn_one({"a": "x", 1: "é", ("t", 2): None}, 1.0)
-    assert sorted(model._f.words.state().tolist()) == HASHES
+    hashes = [-7993798260785451561, -184764648766097519, 3614998665756243057]
+    assert sorted(model._f.words.state().tolist()) == hashes
 
 
-HASHES = [-7993798260785451561, -184764648766097519, 3614998665756243057]
-
-
-@each_class
+@each_mixture
 def test_altered_hashes_are_rejected(cls):
     state = learn(small(cls), samples(cls, 30))._f.state()
-    for wrong in ([1], np.zeros(1, dtype=np.int64), np.ones(2), np.ones((1, 1), dtype=np.int64),
-                  np.ones(MAX_WORDS + 1, dtype=np.int64)):  # fmt: skip
+    ones = np.ones(MAX_WORDS + 1, dtype=np.int64)
+    for wrong in ([1], 0 * ones[:1], np.ones(2), ones[:1, None], ones):
         with pytest.raises(ValueError, match="seen once"):
             small(cls)._f.restore(state | {"words": wrong})
 
 
-@each_class
+@each_mixture
 def test_models_with_words_are_merged(cls):
     """Each shard has strings that the others lack."""
     rng = random.Random(2)
@@ -357,10 +321,8 @@ def test_models_with_words_are_merged(cls):
     def shard(words):
         model = cls()
         for _ in range(400):
-            word = rng.choice(words)
-            model.learn_one(
-                {"word": word, "a": rng.gauss(0.0, 1.0) if rng.random() < 0.8 else None}, float(word in "ace")
-            )
+            word, a = rng.choice(words), rng.gauss(0.0, 1.0) if rng.random() < 0.8 else None
+            model.learn_one({"word": word, "a": a}, float(word in "ace"))
         return model
 
     shards = [shard("ab"), shard("cd"), shard("ef")]
@@ -378,7 +340,7 @@ def test_models_with_words_are_merged(cls):
 # Rejected samples -----------------------------------------------------------------------------------------------------
 
 
-@each_class
+@each_mixture
 def test_a_rejected_sample_leaves_the_model_unchanged(cls):
     """Strings before the bad value are not counted; a name whose hash raises comes after them."""
 
@@ -388,21 +350,15 @@ def test_a_rejected_sample_leaves_the_model_unchanged(cls):
                 raise RuntimeError("no hash")
             return 1
 
-    armed = False
-    name = Raising()
-    bad = [
-        {"colour": "red", "new": "word", "b": value}
-        for value in (math.inf, [1.0], 1j, complex(NAN, 0), b"x", {}, np.array([NAN, NAN]))
-    ]
-    odd = {"colour": "red", "new": "word", name: "word"}
+    armed, values = False, (math.inf, [1.0], 1j, complex(NAN, 0), b"x", {}, np.array([NAN, NAN]))
+    bad = [{"colour": "red", "new": "word", "b": value} for value in values]
+    bad.append({"colour": "red", "new": "word", Raising(): "word"})
     armed = True
     model = learn(small(cls), samples(cls, 40))
-    before = snapshot(model)
-    for x in (*bad, odd):
-        for call in (lambda x=x: model.learn_one(x, 1.0), lambda x=x: model.predict_one(x)):
-            with pytest.raises((TypeError, ValueError, RuntimeError)):
-                call()
-            assert snapshot(model) == before
+    for x in bad:
+        for call, *arguments in (model.learn_one, x, 1.0), (model.predict_one, x):
+            with unchanged(model), pytest.raises((TypeError, ValueError, RuntimeError)):
+                call(*arguments)
     model.learn_one({"new": "word"}, 1.0)
     assert ("new", "word") not in words_of(model), "seen once"
 
@@ -410,17 +366,17 @@ def test_a_rejected_sample_leaves_the_model_unchanged(cls):
 # Long strings ---------------------------------------------------------------------------------------------------------
 
 
-def long_samples(cls, n, size):
+def long_samples(cls, n, length):
     """Thirty strings under one name, and a number under ten names, as long as this."""
     for t, (x, y) in enumerate(streams.dense(task(cls), n)):
-        yield {**x, "text": f"{t % 30:02}" * size, f"{t % 10} is the start " + "of a name" * size: 0.5}, y
+        yield {**x, "text": f"{t % 30:02}" * length, f"{t % 10} is the start " + "of a name" * length: 0.5}, y
 
 
-@each_class
+@each_mixture
 def test_the_memory_of_a_model_does_not_depend_on_the_length_of_strings(cls):
     used, saved = [], []
-    for size in (200, 20_000):
-        model = learn(small(cls, budget=30), long_samples(cls, 90, size))
+    for length in (200, 20_000):
+        model = learn(small(cls, budget=30), long_samples(cls, 90, length))
         assert len(words_of(model)) == 30, "no two of them are taken for one"
         used.append(model._raw_memory_usage)
         saved.append(len(checkpoint.dumps(model)) + len(pickle.dumps(model)))
@@ -428,16 +384,14 @@ def test_the_memory_of_a_model_does_not_depend_on_the_length_of_strings(cls):
     assert abs(saved[0] - saved[1]) < 0.01 * saved[0]
 
 
-@pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
+@each_class
 def test_the_names_of_features_are_shortened(cls):
     """In dicts and frames alike; a name that is short enough is kept."""
     pd = pytest.importorskip("pandas")
     start = "x" * 150
     names = [start + "a" * 100_000, start + "b" * 100_000, "y" * 200, b"z" * 100_000, ("t", start * 1_000)]
-    model, of_frame = small(cls), small(cls)
     rows = [(dict(zip(names, x.values(), strict=False)) | {names[4]: 0.5}, y) for x, y in streams.dense(task(cls), 20)]
-    for x, y in rows:
-        model.learn_one(x, y)
+    model, of_frame = learn(small(cls), rows), small(cls)
     X = pd.DataFrame([{str(name): v for name, v in x.items()} for x, _ in rows])
     X.columns = pd.Index(list(rows[0][0]), tupleize_cols=False)
     of_frame.learn_many(X, [y for _, y in rows])
@@ -448,11 +402,10 @@ def test_the_names_of_features_are_shortened(cls):
         assert model.predict_one(x) == model.predict_one({stored(name): 2.0})
     assert stored(names[2]) is names[2] and stored(names[0]).startswith("x" * 100)
     assert [model.predict_one(x) for x, _ in rows] == [of_frame.predict_one(x) for x, _ in rows]
-    points = getattr(model, "support_vectors", [])
-    assert {name for z, _ in points for name in z} <= {stored(name) for name in names}
+    assert {name for z, _ in model.support_vectors for name in z} <= {stored(name) for name in names}
 
 
-@each_class
+@each_mixture
 def test_an_explanation_shows_the_start_of_a_long_string(cls):
     model = learn(small(cls, budget=30), long_samples(cls, 90, 1_000))
     shown = {name for name in model.feature_weights if name.startswith("text=")}

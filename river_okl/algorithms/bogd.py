@@ -9,20 +9,13 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.checks import (
-    Budget,
-    check_choice,
-    check_learning_rate,
-    check_positive,
-    check_seed,
-    check_shrinkage,
-    rate,
-)
+from river_okl.algorithms.support import GradientDescent
+from river_okl.checks import Budget, check_choice, check_positive, check_seed, check_shrinkage, rate
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelRegressor
 
 
-class BOGD(KernelModel):
+class BOGD(GradientDescent):
     """BOGD and BOGD++, for both tasks."""
 
     _mutable_attributes = {"learning_rate", "l2", "max_coef"}
@@ -39,19 +32,16 @@ class BOGD(KernelModel):
         sampling: str = "uniform",
         seed: int | None = None,
     ):
-        check_learning_rate(learning_rate)
+        super().__init__(kernel, loss, learning_rate, budget=budget)
         check_shrinkage(learning_rate, l2)
         if max_coef is not None:
             check_positive("max_coef", max_coef)
         check_choice("sampling", sampling, ("uniform", "magnitude"))
         self.budget = budget
-        self.learning_rate = learning_rate
         self.l2 = l2
         self.max_coef = max_coef
         self.sampling = sampling
         self.seed = seed
-        super().__init__(kernel, budget=budget)
-        self._set_loss(loss)
         self._rng = check_seed(seed)
         self._t = 0
 

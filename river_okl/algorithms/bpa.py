@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.states import LARGEST_SELF
+from river_okl._core.states import LARGEST_SELF, checked_array
 from river_okl.algorithms.support import DEPENDENT, TIE, nearest, project_on_others
 from river_okl.checks import Budget, check_choice, check_positive
 from river_okl.kernels import Kernel
@@ -123,24 +123,20 @@ class _Neighbours:
     def __reduce__(self) -> Any:
         return _Neighbours, (), picklable(self.state())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.restore(state)
-
     def restore(self, state: dict[str, Any]) -> None:
-        nearest, similarity, gammas = state["nearest"], state["similarity"], state["gammas"]
-        right = all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (nearest, similarity))
-        right = right and (nearest.dtype, similarity.dtype) == (self.nearest.dtype, self.similarity.dtype)
-        right = right and len(nearest) == len(similarity)
-        right = right and bool(((nearest >= -1) & (nearest < len(nearest))).all())
-        right = right and bool((abs(similarity[nearest >= 0]) <= LARGEST_SELF).all())
-        if not right or type(gammas) is not tuple:
+        n, gammas = np.size(state["nearest"]), state["gammas"]
+        self.nearest = checked_array(state, "nearest", np.intp, n, -1, n - 1)
+        self.similarity = checked_array(state, "similarity", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
+        if type(gammas) is not tuple:
             raise ValueError("invalid neighbours")
-        self.nearest, self.similarity, self.gammas = nearest, similarity, gammas
+        self.gammas = gammas
+
+    __setstate__ = restore
 
     def of(self, f: Expansion) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """For every support vector the position of its nearest neighbour, and κ of the two."""
         if len(self.nearest) != len(f) or self.gammas != f.kernel.gammas:
-            self.nearest, self.similarity = np.full(len(f), -1), np.empty(len(f))
+            self.nearest, self.similarity = np.full(len(f), -1), np.zeros(len(f))
             self.gammas = f.kernel.gammas
         for i in np.flatnonzero(self.nearest < 0).tolist():
             (j,) = nearest(f, i, 1)

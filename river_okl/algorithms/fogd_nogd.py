@@ -8,10 +8,10 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
-from river_okl.algorithms.support import LinearInBasis
-from river_okl.checks import check_gaussian, check_learning_rate, check_whole, random_key, rate
+from river_okl.algorithms.support import GradientDescent, LinearInBasis
+from river_okl.checks import check_gaussian, check_whole, random_key, rate
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelRegressor
 
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: smaller ones are rounding, and their eigenvectors noise
 
@@ -19,11 +19,10 @@ NEGLIGIBLE = 1e-10  # of the largest eigenvalue: smaller ones are rounding, and 
 # Random Fourier features --------------------------------------------------------------------------
 
 
-class FOGD(KernelModel):
+class FOGD(GradientDescent):
     """Fourier online gradient descent for both tasks."""
 
     _make = FourierExpansion
-    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -36,12 +35,9 @@ class FOGD(KernelModel):
     ):
         check_gaussian(kernel, "FOGD")
         check_whole("n_components", n_components)
-        check_learning_rate(learning_rate)
         self.n_components = n_components
-        self.learning_rate = learning_rate
         self.seed = seed
-        super().__init__(kernel, n_components=n_components, key=random_key(seed))
-        self._set_loss(loss)
+        super().__init__(kernel, loss, learning_rate, n_components=n_components, key=random_key(seed))
         self._t = 0
 
     def _step(self, f: FourierExpansion, y: float, p: float, w: float) -> None:
@@ -54,11 +50,10 @@ class FOGD(KernelModel):
 # Nyström's method ---------------------------------------------------------------------------------
 
 
-class NOGD(LinearInBasis):
+class NOGD(GradientDescent, LinearInBasis):
     """Nyström online gradient descent for both tasks."""
 
     _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
-    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -74,12 +69,9 @@ class NOGD(LinearInBasis):
             check_whole("rank", rank)
             if rank > budget:
                 raise ValueError(f"rank is {rank!r}; it must be at most the budget, {budget!r}")
-        check_learning_rate(learning_rate)
         self.budget = budget
         self.rank = rank
-        self.learning_rate = learning_rate
-        super().__init__(kernel, budget=budget)
-        self._set_loss(loss)
+        super().__init__(kernel, loss, learning_rate, budget=budget)
         self._start_without_basis()
         self._t = 0
 

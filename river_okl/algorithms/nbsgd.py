@@ -449,10 +449,7 @@ class BSGDClassifier(BSGD, KernelClassifier):
     - "merging" is that of Wang, Crammer & Vucetic (2012), with the optimal h in [0, 1] to full precision for every partner
       instead of a golden section search; terms of opposite signs are fused at h = 1, the partner's position. The fused point
       counts as the newest.
-    - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
-    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
-    - The hinge loss is active for y f(x) < 1 (river's also at 1).
-    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+    - See `KernelSGDClassifier` for the first steps, the squared and the hinge loss, and the sample weight.
 
     Examples
     --------
@@ -496,10 +493,7 @@ class BSGDRegressor(BSGD, KernelRegressor):
     Notes
     -----
     - See `BSGDClassifier` for the maintenance.
-    - The first steps are of size 1/λ: predictions are too large for about the first 1/λ samples.
-    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
-    - river's squared loss is (p-y)², as in the paper's Theorem 1.
-    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+    - See `KernelSGDRegressor` for the first steps, the squared loss and the sample weight.
 
     Examples
     --------
@@ -557,10 +551,7 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     - Neighbours are nearest in feature space; for an RBF kernel they are the same as in the paper's input space. Their Gram
       matrix is solved by least squares, so duplicates are harmless.
     - See `BSGDClassifier` for the maintenance and its ties.
-    - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
-    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
-    - The hinge loss is active for y f(x) < 1 (river's also at 1).
-    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+    - See `KernelSGDClassifier` for the first steps, the squared and the hinge loss, and the sample weight.
 
     Examples
     --------
@@ -613,10 +604,7 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
     Notes
     -----
     - See `NBSGDClassifier` for the average, the neighbours and the maintenance.
-    - The first steps are of size 1/λ: predictions are too large for about the first 1/λ samples.
-    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
-    - river's squared loss is (p-y)², as in the paper's Theorem 1.
-    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+    - See `KernelSGDRegressor` for the first steps, the squared loss and the sample weight.
 
     Examples
     --------

@@ -124,18 +124,18 @@ class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector
         eta = min(w * eta, max(eta, 1.0))
         f.scale(1.0 - step)
         if p <= self._rho:
-            _learn(f, step, self.budget)
+            _learn(f, step)
             self._rho -= eta * (1.0 - self.nu)
         else:
             self._rho += eta * self.nu
 
 
-def _learn(f: Expansion, step: float, budget: int) -> None:
+def _learn(f: Expansion, step: float) -> None:
     """f + step κ(x, ·), or its approximation without an additional support vector."""
     residual = f.project()
     if residual <= NEAR * f.self_similarity:
         f.absorb(step)
-    elif len(f) < budget:
+    elif len(f) < f.budget:
         f.add(step)
     else:
         lost = f.coefficients**2 / f.inverse_diagonal  # ‖α_r (κ_r - P κ_r)‖², P the projection on the others

@@ -5,12 +5,13 @@ from __future__ import annotations
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.checks import check_learning_rate, check_shrinkage, rate
+from river_okl.algorithms.support import GradientDescent
+from river_okl.checks import check_shrinkage, rate
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelRegressor
 
 
-class OGD(KernelModel):
+class OGD(GradientDescent):
     """NORMA for both tasks."""
 
     _mutable_attributes = {"learning_rate", "l2"}
@@ -23,12 +24,9 @@ class OGD(KernelModel):
         learning_rate: float | optim.base.Scheduler = 0.3,
         l2: float = 0.01,
     ):
-        check_learning_rate(learning_rate)
+        super().__init__(kernel, loss, learning_rate)
         check_shrinkage(learning_rate, l2)
-        self.learning_rate = learning_rate
         self.l2 = l2
-        super().__init__(kernel)
-        self._set_loss(loss)
         self._t = 0
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:

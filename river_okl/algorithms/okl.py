@@ -20,7 +20,6 @@ from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
-DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
 LATEST = 3  # recent samples kept per point of a regression's dictionary
 
@@ -28,7 +27,7 @@ LATEST = 3  # recent samples kept per point of a regression's dictionary
 class OKL(PredictiveModel):
     """Base class of `OKLClassifier` and `OKLRegressor`: a mixture of experts over shared points."""
 
-    _default_kernel = DEFAULT_KERNEL
+    _default_kernel = 0.8 * RBF() + 0.2 * Linear(gamma=None)
     _takes_words = True
 
     def __init__(

@@ -11,24 +11,14 @@ import sys
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.checks import (
-    Budget,
-    check_between,
-    check_choice,
-    check_learning_rate,
-    check_positive,
-    check_seed,
-    check_whole,
-    rate,
-)
+from river_okl.algorithms.support import GradientDescent
+from river_okl.checks import Budget, check_between, check_choice, check_positive, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelRegressor
 
 
-class OLK(KernelModel):
+class OLK(GradientDescent):
     """Algorithm 1 for both tasks."""
-
-    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -39,13 +29,10 @@ class OLK(KernelModel):
         radius: float | None = None,
         horizon: int | None = None,
     ):
-        check_learning_rate(learning_rate)
         _check_radius_and_horizon(radius, horizon)
-        self.learning_rate = learning_rate
         self.radius = radius
         self.horizon = horizon
-        super().__init__(kernel, norm=radius is not None)
-        self._set_loss(loss)
+        super().__init__(kernel, loss, learning_rate, norm=radius is not None)
         self._t = 0
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
@@ -58,7 +45,7 @@ class OLK(KernelModel):
                 f.project_on_ball(self.radius)  # line 14
 
 
-class OLRU(KernelModel):
+class OLRU(GradientDescent):
     """Algorithm 2 for both tasks."""
 
     _mutable_attributes = {"learning_rate", "c"}
@@ -75,18 +62,15 @@ class OLRU(KernelModel):
         horizon: int | None = None,
         seed: int | None = None,
     ):
-        check_learning_rate(learning_rate)
         check_positive("c", c)
         check_between("power", power, 0.0, 1.0)
         _check_radius_and_horizon(radius, horizon)
-        self.learning_rate = learning_rate
         self.c = c
         self.power = power
         self.radius = radius
         self.horizon = horizon
         self.seed = seed
-        super().__init__(kernel, norm=radius is not None)
-        self._set_loss(loss)
+        super().__init__(kernel, loss, learning_rate, norm=radius is not None)
         self._rng = check_seed(seed)
         self._t = 0
 
@@ -103,10 +87,8 @@ class OLRU(KernelModel):
                 f.project_on_ball(self.radius)  # line 12
 
 
-class OLRD(KernelModel):
+class OLRD(GradientDescent):
     """Algorithm 3 for both tasks."""
-
-    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -121,13 +103,11 @@ class OLRD(KernelModel):
         projection: str = "exact",
         seed: int | None = None,
     ):
-        check_learning_rate(learning_rate)
         if c is not None:
             check_whole("budget", budget)  # c replaces it
             check_positive("c", c)
         _check_radius_and_horizon(radius, horizon)
         check_choice("projection", projection, ("exact", "approximate"))
-        self.learning_rate = learning_rate
         self.budget = budget
         self.c = c
         self.radius = radius
@@ -136,10 +116,11 @@ class OLRD(KernelModel):
         self.seed = seed
         super().__init__(
             kernel,
+            loss,
+            learning_rate,
             **({"budget": budget} if c is None else {}),
             norm=radius is not None and projection == "exact",
         )
-        self._set_loss(loss)
         self._rng = check_seed(seed)
         self._t = 0
 

@@ -7,13 +7,13 @@ import math
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl.algorithms.support import AveragedExpansion
-from river_okl.checks import check_learning_rate, check_positive, check_seed, rate
+from river_okl.algorithms.support import AveragedExpansion, GradientDescent
+from river_okl.checks import check_positive, check_seed, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
 
-class OSKLClassifier(AveragedExpansion, KernelClassifier):
+class OSKLClassifier(GradientDescent, AveragedExpansion, KernelClassifier):
     """Online sparse kernel logistic regression: well-predicted samples are rarely stored.
 
     For probabilities from the log loss with few support vectors. Their number grows with the sum of the gradients, without a
@@ -57,9 +57,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
     """
 
     _multiclass = True
-
     _default_loss = optim.losses.Log()
-    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -71,13 +69,10 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         averaged: bool = True,
         seed: int | None = None,
     ):
-        check_learning_rate(learning_rate)
         check_positive("bound", bound)
-        self.learning_rate = learning_rate
         self.bound = bound
         self.seed = seed
-        super().__init__(kernel, averaged)
-        self._set_loss(loss)
+        super().__init__(kernel, loss, learning_rate, averaged=averaged)
         self._rng = check_seed(seed)
         self._t = 0
 

@@ -35,7 +35,6 @@ class SOGP(PredictiveModel):
         forgetting: float,
         prior_variance: float,
         noise: float,
-        numeric: bool,
     ) -> None:
         check_dictionary(budget)
         check_between("forgetting", forgetting, 0.5, 1.0)
@@ -51,7 +50,7 @@ class SOGP(PredictiveModel):
             prior_variance=prior_variance,
             forgetting=forgetting,
             noise=noise,
-            numeric=numeric,
+            numeric=isinstance(self, PredictiveRegressor),
         )
 
 
@@ -109,9 +108,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         prior_variance: float = 4.0,
         noise: float = 0.05,
     ):
-        super().__init__(
-            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, numeric=False
-        )
+        super().__init__(kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise)
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
@@ -180,9 +177,7 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         prior_variance: float = 2.0,
         noise: float = 0.1,
     ):
-        super().__init__(
-            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, numeric=True
-        )
+        super().__init__(kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         (mean,), variance = self._f.predict(x)

@@ -1,4 +1,4 @@
-"""Shared by several papers: budget maintenance, linear models on features of points, linear systems, averages of models.
+"""Shared by several papers: gradient descent, budget maintenance, linear models on features, linear systems, averages.
 
 Everything uses the core's own loops: one thread, a fixed order of summation.
 """
@@ -6,9 +6,11 @@ Everything uses the core's own loops: one thread, a fixed order of summation.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import (
@@ -22,7 +24,7 @@ from river_okl._core.linalg import (
     transposed_times,
 )
 from river_okl._core.states import LARGEST
-from river_okl.checks import check_choice
+from river_okl.checks import check_choice, check_learning_rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelModel
 
@@ -34,6 +36,27 @@ TIE = 1e-9  # relative: values closer than this are tied, and age decides
 RIDGE = 1e-8  # of the Gram matrix's diagonal: makes clipped solutions unique
 NEGLIGIBLE = 1e-9  # of the largest coefficient: smaller conjugate gradient steps end the iteration
 MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
+
+
+# Gradient descent --------------------------------------------------------------------------------
+
+
+class GradientDescent(KernelModel):
+    """Steps against the gradient of a loss."""
+
+    _mutable_attributes = {"learning_rate"}
+
+    def __init__(
+        self,
+        kernel: Kernel | None,
+        loss: optim.losses.Loss | None,
+        learning_rate: float | optim.base.Scheduler,
+        **options: Any,
+    ):
+        check_learning_rate(learning_rate)
+        self.learning_rate = learning_rate
+        super().__init__(kernel, **options)
+        self._set_loss(loss)
 
 
 # A full budget -----------------------------------------------------------------------------------

@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from river_okl._core.function.dual import cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
-from river_okl.algorithms.support import DEPENDENT, TIE, between
+from river_okl.algorithms.support import DEPENDENT, TIE, Arrays, between
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
-
-Arrays = NDArray[np.float64]
 
 KUHN_TUCKER = 1e-6  # bound on the residual, and the tolerance of comparing |f| with the buffer
 

@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
+import river
 from river import base
 
+import river_okl
 from river_okl._core.store.sample import shown
 from river_okl.checkpoint import models, rows
 from river_okl.checkpoint.file import (
@@ -73,9 +75,7 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
     (True, Accuracy: 0.00%, 'Tuesday')
 
     """
-    to_file: Any = None if isinstance(path, str | bytes | os.PathLike) else path
-    if to_file is not None and not hasattr(to_file, "write"):
-        raise TypeError(f"path is {shown(path)}, {kind_of(path)}; it must be a path or an open binary file")
+    name, file = _name_and_file(path, "write")
     data = dumps(model)
     try:
         same = dumps(loads(data)) == data
@@ -83,10 +83,10 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
         raise CheckpointError(f"no checkpoint can hold this {type(model).__name__}: {error}") from error
     if not same:
         raise CheckpointError(f"this {type(model).__name__} would not be restored from a checkpoint as it is")
-    if to_file is None:
-        write_file(data, os.fsdecode(path))  # type: ignore[arg-type]
+    if file is None:
+        write_file(data, name)
     else:
-        write_all(data, to_file)
+        write_all(data, file)
 
 
 def load(path: Path | IO[bytes]) -> Any:
@@ -106,17 +106,20 @@ def load(path: Path | IO[bytes]) -> Any:
         cannot be read.)
 
     """
-    file: Any = path
-    if isinstance(path, str | bytes | os.PathLike):
-        name = os.fsdecode(path)
-    elif hasattr(file, "read"):
-        name = str(getattr(file, "name", "the file"))
-    else:
-        raise TypeError(f"path is {shown(path)}, {kind_of(path)}; it must be a path or an open binary file")
+    name, file = _name_and_file(path, "read")
     try:
-        return loads(read_all(file, name) if hasattr(file, "read") else read_file(name))
+        return loads(read_file(name) if file is None else read_all(file, name))
     except CheckpointError as error:
         raise CheckpointError(f"{name}: {error}") from error.__cause__
+
+
+def _name_and_file(path: Any, method: str) -> tuple[str, Any]:
+    """Return the name of a file; and, if it is open and has this method, the file."""
+    if isinstance(path, str | bytes | os.PathLike):
+        return os.fsdecode(path), None
+    if hasattr(path, method):
+        return str(getattr(path, "name", "the file")), path
+    raise TypeError(f"path is {shown(path)}, {kind_of(path)}; it must be a path or an open binary file")
 
 
 def dumps(model: Any) -> bytes:
@@ -140,7 +143,8 @@ def dumps(model: Any) -> bytes:
     writer = Writer(_described)
     if not _can_be_saved(model):
         raise CheckpointError(_rejection("it", model))
-    return pack(models.document(writer(model, "it")), writer.arrays)
+    versions = {"river_okl": river_okl.__version__, "river": river.__version__}  # type: ignore[attr-defined]
+    return pack({**versions, "model": writer(model, "it")}, writer.arrays)
 
 
 def loads(data: bytes) -> Any:

@@ -58,11 +58,11 @@ def pack(document: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
 def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the document, and the bytes of the arrays."""
     head, body = data[: HEADER.size], data[HEADER.size :]
-    size = _n_body(head)
+    n_document, n_arrays, digest = _fields(head)
+    size = n_document + n_arrays
     if len(body) != size:
         what = "truncated" if len(body) < size else "damaged"
         raise CheckpointError(f"{what}: {len(body):,} bytes instead of {size:,}")
-    _, _, n_document, _, digest = HEADER.unpack(head)
     if _digest(head, body) != digest:
         raise CheckpointError("damaged: its checksum does not match its contents")
     try:
@@ -74,13 +74,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     return document, body[n_document:]
 
 
-def _n_body(head: bytes) -> int:
-    """Return the number of bytes after this header."""
+def _fields(head: bytes) -> tuple[int, int, bytes]:
+    """Return the bytes of the document and of the arrays, and the digest, from a header of this version."""
     if head[: len(MAGIC)] != MAGIC[: len(head)]:
         raise CheckpointError("not a checkpoint of river_okl")
     if len(head) < HEADER.size:
         raise CheckpointError(f"truncated: it ends after {len(head)} bytes")
-    _, version, n_document, n_arrays, _ = HEADER.unpack(head)
+    _, version, n_document, n_arrays, digest = HEADER.unpack(head)
     if version > VERSION:
         raise CheckpointError(
             f"format {version}, and this river_okl ({river_okl.__version__}) reads format {VERSION}: upgrade it"
@@ -90,7 +90,7 @@ def _n_body(head: bytes) -> int:
             f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format "
             f"{VERSION} alone: load it with the version that saved it"
         )
-    return int(n_document) + int(n_arrays)
+    return n_document, n_arrays, digest
 
 
 def _digest(head: bytes, body: bytes) -> bytes:
@@ -108,7 +108,7 @@ def read_file(name: str) -> bytes:
     """Return all bytes of a checkpoint; of another file only as many as are needed to recognise it."""
     with open(name, "rb") as file:
         head = file.read(HEADER.size)
-        _n_body(head)  # raises
+        _fields(head)  # raises
         return head + file.read()
 
 

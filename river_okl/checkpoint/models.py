@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.metadata
 import inspect
 import random
 from collections import deque
@@ -27,22 +26,11 @@ from typing import Any
 import numpy as np
 from river import base, optim
 
-import river_okl
 from river_okl import algorithms, kernels, losses
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Part, Reader, Writer
 from river_okl.checks import PerClass, require
-
-
-def document(model: Any) -> dict[str, Any]:
-    return {"river_okl": river_okl.__version__, "river": _version_of_river(), "model": model}
-
-
-@functools.cache
-def _version_of_river() -> str:
-    return importlib.metadata.version("river")  # cached, as this reads a file for a millisecond
-
 
 # Classes ----------------------------------------------------------------------------------------------------------
 

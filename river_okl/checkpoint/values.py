@@ -44,13 +44,9 @@ class Writer:
 
     def __call__(self, value: Any, where: str) -> Any:
         kind = type(value)
-        if value is None or kind is bool or kind is str:
-            return value
-        if kind is int:
-            if value.bit_length() > LONGEST_INT:
-                raise CheckpointError(
-                    f"{where} holds a number of {value.bit_length():,} bits, too long for a checkpoint"
-                )
+        if kind is int and value.bit_length() > LONGEST_INT:
+            raise CheckpointError(f"{where} holds a number of {value.bit_length():,} bits, too long for a checkpoint")
+        if value is None or kind in (bool, int, str):
             return value
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
@@ -134,16 +130,13 @@ class Reader:
             require(content in ("nan", "inf", "-inf"), f"{content!r:.100} is not a float")
             return float(content)
         if kind in ("object", "part"):
-            require(
-                type(content) is dict and all(type(key) is str for key in content),
-                f"{content!r:.100} cannot be read as {kind}",
-            )
+            require(type(content) is dict, f"{content!r:.100} cannot be read as {kind}")
             if kind == "part":
                 require(content.keys() == {"state"}, "a part with more than a state")
                 return Part(self.named(content["state"], "state"))
             name = content.get("class")
             require(type(name) is str, "an object without a class")
-            return self.made(str(name), content, self)
+            return self.made(name, content, self)
         require(type(content) is list, f"{content!r:.100} cannot be read as {kind}")
         if kind == "scalar":
             dtype, item = content
@@ -178,10 +171,7 @@ class Reader:
 
     def named(self, values: Any, what: str) -> dict[str, Any]:
         """Return values by the names of parameters and attributes."""
-        require(
-            type(values) is dict and all(type(name) is str for name in values),
-            f"{values!r:.100} cannot be read as {what}",
-        )
+        require(type(values) is dict, f"{values!r:.100} cannot be read as {what}")
         return {sys.intern(name): self(value) for name, value in values.items()}
 
     def name(self, name: Any) -> Any:

@@ -5,7 +5,7 @@ job.py        the run, from options to results
 lookup.py     arguments as data sets and models
 metrics.py    arguments as metrics that suit the task
 race.py       test-then-train of several models on one stream
-outputs.py    files that are written: which may be replaced; predictions, models
+outputs.py    output files: which ones may be replaced; predictions and models
 report.py     the table and JSON
 plot.py       learning curves and decision surfaces
 """

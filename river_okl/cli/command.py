@@ -1,6 +1,6 @@
 """``python -m river_okl``: the command that benchmarks models on a stream, saves one, and applies it.
 
-Here are its options and how it ends; what they ask for is in ``job.py``.
+This module has its options and exit codes; ``job.py`` does what the options ask for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENDLESS = 20_000  # samples taken from an infinite generator
 HELP = """\
 Benchmark models on a stream, test-then-train: each model predicts every sample before learning it. The table shows the
 accuracy (regression: the mean absolute error), the time of one prediction plus one update, the number of support
-vectors and the memory of the model. --save keeps a model, --load applies it or goes on.
+vectors and the memory of the model. --save keeps a model, --load applies it or resumes its training.
 """
 
 # Paragraphs, and pairs of an argument and its meaning.
@@ -45,7 +45,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             "error, unless --na or --string names them. 1,234 is a number; rows without a "
             "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
             "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
-            "more than two one-vs-rest. Numbers are standardised for all models except OKL*, which do that themselves, "
+            "more than two one-vs-rest. Numbers are standardized for all models except OKL*, which do that themselves, "
             "outside the measured time; strings are not, nor a libsvm file whose first thousand samples omit zeros.",
         ),
     ),
@@ -80,7 +80,7 @@ class _Parser(argparse.ArgumentParser):
         _fail(message)
 
     def format_help(self) -> str:
-        """Argparse's help, followed by DETAILS wrapped to the terminal."""
+        """Return argparse's help, followed by DETAILS wrapped to the terminal."""
         width = max(30, min(shutil.get_terminal_size().columns, 100) - 2)
         lines = [super().format_help()]
         for title, entries in DETAILS:
@@ -103,14 +103,14 @@ def _fail(message: str) -> NoReturn:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError:  # a full disk, of which this is the message
+    except OSError:  # a full disk, which ``message`` reports
         _close_stdout()
     say(f"river_okl: {' '.join(message.split())}")
     raise SystemExit(2)
 
 
 def say(line: str) -> None:
-    """A line on stderr, if there is one."""
+    """Print a line on stderr, if there is one."""
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr)
 
@@ -204,12 +204,12 @@ def _whole(text: str) -> int:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     try:
         try:
             for stream in (sys.stdout, sys.stderr):
                 if hasattr(stream, "reconfigure"):
-                    stream.reconfigure(errors="replace")  # of a name that the terminal cannot show
+                    stream.reconfigure(errors="replace")  # for names that the terminal cannot show
             _run(_parser().parse_args(argv))
         finally:
             if sys.stdout is not None:
@@ -224,14 +224,14 @@ def main(argv: list[str] | None = None) -> None:
         TypeError,
         ImportError,
         MemoryError,
-    ) as error:  # in the library's words
+    ) as error:  # the library's own message
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
-        raise SystemExit(130) from None  # 128 + SIGINT, as shells have it
+        raise SystemExit(130) from None  # 128 + SIGINT, as in shells
 
 
 def _close_stdout() -> None:
-    """Nothing more can be written: neither here nor by the flush at exit."""
+    """Redirect stdout to the null device: nothing more can be written, not even by the flush at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -239,7 +239,7 @@ def _run(options: argparse.Namespace) -> None:
     from river_okl.progress import Progress
 
     with Progress("loading"):
-        from river_okl.cli import job, lookup  # takes a second, which --help and --version need not
+        from river_okl.cli import job, lookup  # takes a second, which --help and --version avoid
 
         if options.list_models:
             print(lookup.list_models())

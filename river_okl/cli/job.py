@@ -1,7 +1,7 @@
-"""What the options of the command ask for.
+"""The run that the options of the command ask for.
 
-Arguments become a stream (``files.py``) and models (``lookup.py``) or a saved model (``outputs.py``), ``race.py`` runs
-them, and the result is saved (``outputs.py``) before it is shown (``report.py``).
+Arguments become a stream (``files.py``) and models (``lookup.py``) or a saved model (``outputs.py``). ``race.py`` runs
+them. The result is saved (``outputs.py``) before it is shown (``report.py``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REGRESSORS = (
 
 
 class Job:
-    """A stream, models, and the steps before them."""
+    """A run of the command: its stream, its models, and the steps before them."""
 
     def __init__(self, options: argparse.Namespace):
         _check(options)
@@ -63,13 +63,13 @@ class Job:
             self.stream, self.models = self._loaded()
         else:
             self.stream = lookup.find_stream(options.data, _reading(options))
-            usual = REGRESSORS if self.regression else CLASSIFIERS
+            usual = REGRESSORS if self.is_regression else CLASSIFIERS
             chosen = options.models or (usual[:1] if options.workers else usual)
             self.models = lookup.find_models(chosen, self.stream.task, options.budget, options.seed)
         if options.save and len(self.models) != 1:
             raise UsageError(f"--save saves one model, and there are {len(self.models)}: name one MODEL")
         self.metrics = metrics.find_metrics(options.metric, self.stream.task)
-        self.inputs = race.AsTheyCome(False) if options.load else race.Inputs(self.stream.scaled)
+        self.inputs = race.AsTheyCome() if options.load else race.Inputs(self.stream.scaled)
         self.inputs.any_dates = self.stream.schema is not None and self.stream.schema.has_dates
         self.samples = options.samples or (ENDLESS if self.stream.size is None else None)
         self.size = min((n for n in (self.samples, self.stream.size) if n is not None), default=None)
@@ -78,43 +78,44 @@ class Job:
             outputs.check_save(options.save, name, self._with_schema(self.inputs.pipeline(model)))
 
     @property
-    def regression(self) -> bool:
+    def is_regression(self) -> bool:
         return self.stream.task == REGRESSION
 
     def _loaded(self) -> tuple[Stream, dict[str, Any]]:
-        """The stream that a saved model learns or predicts, and the model."""
+        """Return the stream that a saved model learns or predicts, and the model by name."""
         path, schema = self.options.load, None
         model = outputs.load(path)
+        bare = race.innermost(model)
         if isinstance(model, TableClassifier | TableRegressor):
             schema, model = model._schema, model.model
-        elif not isinstance(race.innermost(model), base.Classifier | base.Regressor):
+        elif not isinstance(bare, base.Classifier | base.Regressor):
             raise UsageError(f"--load {path}: {type(model).__name__} is neither a classifier nor a regressor")
         elif lookup.is_file(self.options.data):
             raise UsageError(
                 f"{path} does not know the columns of a file, as models do that the command has trained on one"
             )
         stream = lookup.find_stream(self.options.data, _reading(self.options), schema)
-        if isinstance(race.innermost(model), base.Regressor) != (stream.task == REGRESSION):
+        if isinstance(bare, base.Regressor) != (stream.task == REGRESSION):
             raise UsageError(f"{path} is not a model for {stream.task}")
         if not stream.labelled and not self.options.predictions:
             raise UsageError(f"{stream.name} has no target, so that it can only be predicted: --predictions FILE")
-        return stream, {type(race.innermost(model)).__name__: model}
+        return stream, {type(bare).__name__: model}
 
     def _with_schema(self, model: Any) -> Any:
-        """A model that takes the rows of the file as they are, and gives its labels."""
+        """Wrap a model to take the rows of the file as they are and predict its labels; no-op without a schema."""
         if self.stream.schema is None:
             return model
-        make = TableRegressor if self.regression else TableClassifier
+        make = TableRegressor if self.is_regression else TableClassifier
         return make(model, dataclasses.asdict(self.stream.schema))
 
     def run(self) -> None:
-        """Run it, save what was asked for, and print the results."""
+        """Run the models, save what was asked for, and print the results."""
         for warning in self.stream.warnings:
             say(f"river_okl: warning: {warning}")
         size = f", {self.size:,} samples" if self.size else ""
         head = [] if self.options.json else [f"{self.stream.name}: {self.stream.task}{size}"]
         head += [self.stream.note] if head and self.stream.note else []
-        # Readers other than a terminal may have gone: first the run, then its output.
+        # A reader other than a terminal may have closed the pipe: run first, then print.
         if sys.stdout is not None and sys.stdout.isatty():
             print(*head, sep="\n", flush=True)
             head = []
@@ -124,18 +125,18 @@ class Job:
         if not results:
             raise KeyboardInterrupt
         if self.options.json:
-            head = [report.as_json(self.stream, results, self.regression, complete, self.metrics)]
+            head = [report.as_json(self.stream, results, self.is_regression, complete, self.metrics)]
         else:
             if not complete:
                 of = f" of {self.size:,}" if self.size else ""
                 head.append(f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples")
-            head.append(report.table(results, self.regression, self.metrics))
+            head.append(report.table(results, self.is_regression, self.metrics))
         print(*head, sep="\n")
         if not complete:
             raise KeyboardInterrupt
 
     def _run(self) -> None:
-        """Get the results, and write files before anything is printed, which may fail."""
+        """Get the results and write files before printing, which may fail."""
         try:
             if self.options.workers:
                 self.results = self._on_workers()
@@ -148,7 +149,7 @@ class Job:
                 self._save(trained)
 
     def _on_stream(self) -> None:
-        """Test-then-train of all models."""
+        """Run all models test-then-train."""
         labels, kept = self._labels(), self.options.predictions and os.path.isfile(self.options.predictions)
         # A download prints a message, and stdout is for results.
         with (
@@ -164,7 +165,7 @@ class Job:
             results = race.race(
                 self.models,
                 itertools.islice(self.stream.samples, self.samples),
-                regression=self.regression,
+                regression=self.is_regression,
                 block=max(1, min(1000, (self.size or 10**5) // 100)),
                 metrics=list(self.metrics.values()),
                 with_scores=bool(labels),
@@ -185,10 +186,10 @@ class Job:
                 raise _InterruptedError
 
     def _labels(self) -> list[Any] | None:
-        """The labels whose probabilities a loaded model writes; none for a regression, None for other runs."""
+        """Return the labels whose probabilities a loaded model writes, [] if it has none; None for other runs."""
         if not self.options.load:
             return None
-        if self.regression:
+        if self.is_regression:
             return []
         (model,) = self.models.values()
         schema = self.stream.schema
@@ -208,7 +209,7 @@ class Job:
                 workers=self.options.workers,
                 every=max(500, min(10_000, (self.size or 10**6) // (10 * self.options.workers))),
                 inputs=self.inputs,
-                regression=self.regression,
+                regression=self.is_regression,
             )
 
     def _save(self, trained: list[race.Result]) -> None:
@@ -223,18 +224,18 @@ class Job:
         if self.options.plot:
             from river_okl.cli import plot
 
-            error = "mean absolute error" if self.regression else "error rate"
+            error = "mean absolute error" if self.is_regression else "error rate"
             figure = plot.learning_curves(trained, error=error)
             with outputs.written(self.options.plot) as file:
                 figure.savefig(file, dpi=150, format=os.path.splitext(self.options.plot)[1][1:])
 
 
 class _InterruptedError(Exception):
-    """Ctrl-C has ended the run, and a file would be replaced by one with a part of the samples."""
+    """Raised if Ctrl-C has ended the run and a file would be replaced by one with only part of the samples."""
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise before anything is read if options do not fit together, or a file would be overwritten."""
+    """Raise, before anything is read, if options conflict or a file would be overwritten."""
     data = options.data if options.data != "-" and lookup.is_file(options.data) else None
     outputs.check(
         {"--data": data, "--load": options.load},
@@ -251,10 +252,8 @@ def _check(options: argparse.Namespace) -> None:
     if options.load:
         if options.models or options.budget:
             raise UsageError(f"--load {options.load} is the model: leave the MODEL and its --budget out")
-        given = {"--target": options.target, "--drop": options.drop, "--task": options.task, "--na": options.na}
-        given |= {"--string": options.string, "--decimal": options.decimal != ".", "--day-first": options.day_first}
-        if (option := next((option for option, value in given.items() if value), None)) is not None:
-            raise UsageError(f"{option}: the model knows its columns; leave the option out")
+        if given := [*_reading(options).of_csv(), *(["--task"] if options.task else [])]:
+            raise UsageError(f"{given[0]}: the model knows its columns; leave the option out")
     elif options.encoding and not lookup.is_file(options.data):
         raise UsageError(f"--encoding is for files, and {options.data} is not a file")
 

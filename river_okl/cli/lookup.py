@@ -1,6 +1,6 @@
 """Arguments of the command as objects: ``a9a``, ``sales.csv``, ``OLRDClassifier(RBF(gamma=0.5), budget=50)``.
 
-Names are looked up among known classes, and parameters are constants or calls of known classes: no argument is ever
+Names are looked up among known classes. Parameters are constants or calls of known classes. No argument is ever
 executed as code.
 """
 
@@ -26,7 +26,7 @@ from river_okl.cli.race import takes_all
 from river_okl.files import AS_INFERRED, BINARY, MULTICLASS, REGRESSION, Reading, Stream, is_dense, nearest, read_file
 from river_okl.tables.schema import Schema
 
-# Names of models that use no feature, for classification and regression.
+# Models that use no features, by name, for classification and regression.
 BASELINES: dict[str, tuple[Callable[[], Any] | None, Callable[[], Any] | None]] = {
     "majority": (dummy.PriorClassifier, None),
     "mean": (None, lambda: dummy.StatisticRegressor(stats.Mean())),
@@ -40,12 +40,12 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 
 
 def is_file(text: str) -> bool:
-    """Whether --data is a file or standard input, not the name of a data set."""
+    """Return whether --data is a file or standard input, not the name of a data set."""
     return text == "-" or pathlib.Path(text).expanduser().is_file()
 
 
 def find_stream(text: str, reading: Reading = AS_INFERRED, schema: Schema | None = None) -> Stream:
-    """A file, standard input, or a data set by name; a file is read with the schema of a model, if given."""
+    """Open a file, standard input, or a data set by name; a file is read with the schema of a model, if given."""
     if is_file(text):
         return read_file(text, reading, schema)
     path = pathlib.Path(text).expanduser()
@@ -54,10 +54,8 @@ def find_stream(text: str, reading: Reading = AS_INFERRED, schema: Schema | None
         raise UsageError(f"{text} is a folder: --data takes a file; in it are {', '.join(inside[:20]) or 'no files'}")
     if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|json|xlsx?|parquet|gz|bz2|xz|zip)", text, re.DOTALL):
         raise UsageError(f"there is no file {text}")
-    given = {"--target": reading.target, "--drop": reading.drop, "--string": reading.strings, "--na": reading.na}
-    for option, value in given.items():
-        if value:
-            raise UsageError(f"{option} is for CSV files, and {text} is not a file")
+    if options := reading.of_csv():
+        raise UsageError(f"{options[0]} is for CSV files, and {text} is not a file")
     if schema is not None:
         raise UsageError(f"the model was trained on a file, and {text} is not a file")
     stream = _find_data_set(text)
@@ -90,21 +88,10 @@ Names = dict[str, Callable[..., Any]]
 
 
 def read_object(text: str, what: str, known: Names, inside: Names, defaults: dict[str, Any]) -> Any:
-    """The object that ``Name`` or ``Name(parameter=value)`` describes.
+    """Return the object that ``Name`` or ``Name(parameter=value)`` describes.
 
-    Parameters
-    ----------
-    text
-        What the user wrote.
-    what
-        What it should be, for error messages.
-    known
-        The accepted classes.
-    inside
-        The classes accepted as parameters.
-    defaults
-        Values of parameters that the text omits, used if the class has them.
-
+    ``known`` are the accepted classes, and ``inside`` those accepted as parameters. ``defaults`` are the values of
+    parameters that the text omits, if the class has them. ``what`` is the kind of object, for error messages.
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
@@ -127,12 +114,12 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
 
 
 def _called(node: ast.expr) -> str:
-    """The name of what is called, with or without parentheses."""
+    """Return the name of the class, called with or without parentheses."""
     return _dotted(node.func if isinstance(node, ast.Call) else node)
 
 
 def _dotted(node: ast.expr) -> str:
-    """``a.b`` as text, or "" if the node is not a name."""
+    """Return ``a.b`` as text, or "" if the node is not a name."""
     if isinstance(node, ast.Attribute):
         before = _dotted(node.value)
         return before and f"{before}.{node.attr}"
@@ -140,7 +127,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _made(cls: Callable[..., Any], node: ast.expr, inside: Names, defaults: dict[str, Any]) -> Any:
-    """What a class makes of the arguments of a call, or of none."""
+    """Create an object of a class with the arguments of a call, or with none."""
     taken = inspect.signature(cls).parameters
     args: list[Any] = []
     kwargs = {name: value for name, value in defaults.items() if name in taken}
@@ -158,7 +145,7 @@ def _made(cls: Callable[..., Any], node: ast.expr, inside: Names, defaults: dict
 
 
 def _value(node: ast.expr, known: Names) -> Any:
-    """A constant, a call of a known class, or a sum or product with a kernel in it."""
+    """Evaluate a constant, a call of a known class, or a sum or product with a kernel in it."""
     match node:
         case ast.Name("inf"):
             return math.inf
@@ -197,7 +184,7 @@ def _listed(known: Iterable[str]) -> str:
 
 
 def classes(module: Any, *kinds: type) -> Names:
-    """The public, concrete classes of these kinds in a module."""
+    """Return the public, concrete classes of these kinds in a module, by name."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -206,7 +193,7 @@ def classes(module: Any, *kinds: type) -> Names:
 
 
 def _known_models() -> Names:
-    """Our models, and river's with and without the module; ours takes precedence."""
+    """Return our models and river's by name, the latter with and without the module; ours take precedence."""
     known: Names = {}
     for module in MODEL_MODULES:
         for name, cls in classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
@@ -215,12 +202,12 @@ def _known_models() -> Names:
 
 
 def model_names() -> set[str]:
-    """The names of all models and baselines."""
+    """Return the names of all models and baselines."""
     return {*_known_models(), *BASELINES}
 
 
 def list_models() -> str:
-    """The names of all models, as text."""
+    """List the names of all models and baselines, as text."""
     ours = classes(api, base.Classifier, base.Regressor)
     theirs = sorted(name for name in _known_models() if "." in name)
     lines = ["models of river_okl:", *(f"  {name}" for name in ours)]
@@ -229,7 +216,7 @@ def list_models() -> str:
 
 
 def _known_parameters() -> Names:
-    """Classes accepted as parameters: budgets, kernels, losses, schedulers, optimizers."""
+    """Return the classes accepted as parameters: budgets, kernels, losses, schedulers, optimizers."""
     known: Names = {}
     for prefix, module, kind in (
         ("optim.losses", river.optim.losses, river.optim.losses.Loss),
@@ -245,7 +232,7 @@ def _known_parameters() -> Names:
 
 
 def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int | None) -> dict[str, Any]:
-    """The models by their argument, wrapped for the task if necessary."""
+    """Return the models by their argument, wrapped for the task if necessary."""
     known = _known_models()
     inside = known | _known_parameters()
     defaults = {name: value for name, value in (("budget", budget), ("seed", seed)) if value is not None}

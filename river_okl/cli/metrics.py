@@ -1,4 +1,4 @@
-"""Metrics by their argument, for the task at hand."""
+"""Metrics by their argument, checked against the task."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from river_okl.checks import UsageError
 from river_okl.cli.lookup import classes, read_object
 from river_okl.files import BINARY, REGRESSION
 
-RANGE, BINS = 40.0, 4000  # of log-odds; those of a probability of 1 - 1e-16 are 37
+RANGE, BINS = 40.0, 4000  # of log-odds; a probability of 1 - 1e-16 has log-odds of 37
 
 
 class ROCAUC(river.metrics.ROCAUC):
-    """The area under the ROC curve at 4,000 thresholds, evenly spaced in log-odds; River has ten, of probabilities.
+    """The area under the ROC curve at 4,000 thresholds, evenly spaced in log-odds; River has ten, in probabilities.
 
-    An update takes the same time for any number of thresholds: it counts a score in its bin.
+    An update counts a score in its bin, so its time does not depend on the number of thresholds.
     """
 
     def __init__(self) -> None:
@@ -43,17 +43,17 @@ class ROCAUC(river.metrics.ROCAUC):
 
 
 def find_metrics(texts: Iterable[str], task: str) -> dict[str, Any]:
-    """River's metrics by their argument; each is one number and suits the task."""
-    known = classes(river.metrics, Metric)
+    """Return River's metrics by their argument; raise unless each is one number and suits the task."""
+    known = classes(river.metrics, Metric) | {"ROCAUC": _roc_auc}
     known |= {f"metrics.{name}": cls for name, cls in known.items()}
     found: dict[str, Any] = {}
     for text in texts:
-        metric = ROCAUC() if text in ("ROCAUC", "metrics.ROCAUC") else read_object(text, "metric", known, {}, {})
+        metric = read_object(text, "metric", known, {}, {})
         try:
             metric.get()
         except NotImplementedError:
             raise UsageError(f"{text} is not a single number; {_fitting(task)}") from None
-        except Exception as error:  # of parameters that River does not check
+        except Exception as error:  # parameters that River does not check
             raise UsageError(f"{text}: {error}") from None
         if not _fits(metric, task):
             raise UsageError(f"{text} is a metric for {_purpose(metric)}, and the task is {task}; {_fitting(task)}")
@@ -63,6 +63,11 @@ def find_metrics(texts: Iterable[str], task: str) -> dict[str, Any]:
             )
         found[text] = metric
     return found
+
+
+def _roc_auc(*args: Any, **options: Any) -> Metric:
+    """Return ours unless River's is asked for, with thresholds."""
+    return river.metrics.ROCAUC(*args, **options) if args or options else ROCAUC()  # type: ignore[no-untyped-call]
 
 
 def _fits(metric: Any, task: str) -> bool:
@@ -77,7 +82,7 @@ def _purpose(metric: Any) -> str:
 
 
 def _fitting(task: str) -> str:
-    """The metrics that suit a task."""
+    """List the metrics that suit a task, as text."""
     names = []
     for name, cls in classes(river.metrics, Metric).items():
         try:

@@ -1,4 +1,4 @@
-"""Files that the command writes: none replaces its input or another output, and each is complete or not there."""
+"""Output files of the command: none replaces an input or another output, and each is complete or not there at all."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ MAKER = b"atplotlib"
 def check(inputs: dict[str, str | None], outputs: dict[str, str | None]) -> None:
     """Raise if an output would replace an input, another output, or a file of another kind.
 
-    Parameters
-    ----------
-    inputs
-        The file of each option that reads one.
-    outputs
-        The file of each option that writes one.
-
+    Both arguments map options to their files.
     """
     reads = {option: path for option, path in inputs.items() if path}
     writes = {option: path for option, path in outputs.items() if path}
@@ -60,7 +54,7 @@ def check(inputs: dict[str, str | None], outputs: dict[str, str | None]) -> None
 
 
 def _is_same(a: str, b: str) -> bool:
-    """Whether two paths are one regular file, existing or not."""
+    """Return whether two paths are one regular file, existing or not."""
     a, b = os.path.expanduser(a), os.path.expanduser(b)
     if os.path.exists(a) and os.path.exists(b):
         return os.path.samefile(a, b) and not _is_special(a)
@@ -68,21 +62,21 @@ def _is_same(a: str, b: str) -> bool:
 
 
 def _is_stream(path: str, stream: Any) -> bool:
-    """Whether a path is the regular file that a standard stream reads or writes."""
+    """Return whether a path is the regular file that a standard stream reads or writes."""
     try:
         status = os.fstat(stream.fileno())
         return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.stat(path))
-    except (AttributeError, OSError, ValueError):  # it is closed, or no file
+    except (AttributeError, OSError, ValueError):  # the stream is closed, or is not a file
         return False
 
 
 def _is_special(path: str) -> bool:
-    """Whether it is there and no regular file, such as /dev/null."""
+    """Return whether a path exists and is not a regular file, such as /dev/null."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _other_kind(option: str, path: str) -> str | None:
-    """What a file is, if it is not what this option writes."""
+    """Describe a file that is not of the kind that this option writes; None if it may be replaced."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -100,7 +94,7 @@ def _other_kind(option: str, path: str) -> str | None:
 
 
 def _is_own(begin: bytes) -> bool:
-    """Whether a file begins with the header of predictions."""
+    """Return whether a file begins with the header of predictions."""
     from river_okl.cli import lookup
 
     names = next(csv.reader([begin.decode("utf-8", "replace").splitlines()[0]]), [])
@@ -115,7 +109,7 @@ def _is_own(begin: bytes) -> bool:
 
 
 def written(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    """A binary file in place of one of this name, at the end; or a device, such as /dev/stdout."""
+    """Open a binary file that replaces the one of this name at the end, or a device, such as /dev/stdout."""
     return open(path, "wb") if _is_special(path) else replacing(path)
 
 
@@ -123,9 +117,9 @@ def written(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
 def predictions(
     path: str | None, stream: Stream, models: list[str], labels: list[Any] | None
 ) -> Iterator[Callable[..., None]]:
-    """What writes the predictions of a block of samples, with the labels of the file.
+    """Yield a function that writes the predictions of a block of samples, with the labels of the file.
 
-    With ``labels`` there is one model, and a column with the probability of each of them.
+    With ``labels`` there is one model, and each label has a column with its probability.
     """
     if not path:
         yield lambda block, results: None
@@ -149,19 +143,19 @@ def predictions(
         try:
             yield write
         finally:
-            text.detach()  # else it would close the file
+            text.detach()  # otherwise it would close the file
 
 
 # Models -----------------------------------------------------------------------------------------------------------
 
 
 def is_pickle(path: str) -> bool:
-    """Whether this is the name of a pickle."""
+    """Return whether this is the file name of a pickle."""
     return path.lower().endswith(PICKLES)
 
 
 def check_save(path: str, name: str, model: Any) -> None:
-    """Raise if this model, which has learned nothing yet, can't be saved under this name."""
+    """Raise if this model, still untrained, cannot be saved under this name."""
     if is_pickle(path):
         return
     try:
@@ -174,7 +168,7 @@ def check_save(path: str, name: str, model: Any) -> None:
 
 
 def save(model: Any, path: str) -> None:
-    """Save a model as a checkpoint, or under the name of a pickle as one."""
+    """Save a model as a checkpoint, or as a pickle if the file name is that of a pickle."""
     if is_pickle(path):
         with written(path) as file:
             pickle.dump(model, file)
@@ -183,7 +177,7 @@ def save(model: Any, path: str) -> None:
 
 
 def load(path: str) -> Any:
-    """The model in a file of ``save``; a pickle is executed, as pickles are."""
+    """Load the model in a file of ``save``; a pickle executes its code, as any pickle does."""
     if not os.path.isfile(path):
         raise UsageError(f"--load: there is no file {path}")
     if not is_pickle(path):

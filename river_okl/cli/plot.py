@@ -27,7 +27,7 @@ Grid = NDArray[np.float64]
 
 __all__ = ["check_file", "decision_surface", "learning_curves"]
 
-# The ends of the colour-blind-safe colour map RdBu_r.
+# The ends of the color-blind-safe color map RdBu_r.
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
 # Okabe and Ito's palette without yellow, which is too faint for lines.
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
@@ -43,9 +43,9 @@ def decision_surface(
 ) -> Axes:
     """Draw the predictions of a model of two features, and its support vectors.
 
-    The background colour is the score, the line is its zero level set. Support vectors are rings: the size is that of
-    the coefficient, the colour its sign. With more than two labels the background is the predicted label, and a ring
-    has the colour of the label with its largest coefficient.
+    The background color is the score, and the line is its zero level set. Support vectors are rings: the size shows the
+    absolute value of the coefficient, the color its sign. With more than two labels the background is the predicted
+    label, and a ring has the color of the label with its largest coefficient.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def decision_surface(
 
 
 def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) -> None:
-    """The score at every point, and its zero level set if centred."""
+    """Draw the score at every point, and its zero level set if ``centred``."""
     if centred:
         # Clipped: extreme scores would leave no contrast near the decision boundary.
         high = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
@@ -151,7 +151,7 @@ def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) ->
 
 
 def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, str]) -> None:
-    """The predicted label at every point, from the scores of all labels, and the boundaries between labels."""
+    """Draw the predicted label at every point, from the scores of all labels, and the boundaries between labels."""
     for c, color in enumerate(colors.values()):
         lead = scores[:, :, c] - np.delete(scores, c, axis=2).max(axis=2)
         if lead.max() >= 0.0:

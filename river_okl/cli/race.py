@@ -1,7 +1,7 @@
 """Test-then-train of several models on one stream: what ``python -m river_okl`` does.
 
 The stream is read once, in blocks of samples. Every model predicts and then learns each sample of a block before the
-next block is read: memory does not grow with the stream, and all models have always seen the same samples.
+next block is read. So memory does not grow with the stream, and all models have seen the same samples at any time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from river_okl.tables.models import Numeric
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 
-# CPU time, which other programs do not lengthen, if its resolution is fine enough (on Windows it is not).
+# CPU time, which other programs do not affect, if its resolution is fine enough (on Windows it is not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 
 
 @dataclasses.dataclass
 class Point:
-    """A model after some samples: its error so far, its time per sample in the last block, its size."""
+    """A point of a learning curve: the error so far, the time per sample in the last block, and the model's size."""
 
     samples: int
     error: float
@@ -37,7 +37,7 @@ class Point:
 
 
 def innermost(model: Any) -> Any:
-    """A model without the steps and wrappers around it."""
+    """Return a model without the steps and wrappers around it."""
     while True:
         if isinstance(model, compose.Pipeline):
             model = model[-1]
@@ -48,13 +48,13 @@ def innermost(model: Any) -> Any:
 
 
 def takes_all(model: Any) -> bool:
-    """Whether a model takes strings as they are, and scales numbers itself."""
+    """Return whether a model takes strings as they are and scales numbers itself."""
     model = innermost(model)
     return bool(getattr(model, "_takes_words", False) and getattr(model, "scale", False))
 
 
 class Inputs:
-    """Samples as models see them: ``whole`` for those that take everything, in ``numbers`` for the others."""
+    """Prepares samples: by ``whole`` for models that take strings and scale numbers, by ``numbers`` for the others."""
 
     def __init__(self, scaled: bool = True):
         self.numeric = Numeric(scale=scaled)
@@ -62,30 +62,30 @@ class Inputs:
         self.any_dates = False
 
     def of(self, model: Any) -> Callable[[dict[Any, Any]], dict[Any, Any]]:
-        """What prepares a sample for a model."""
+        """Return the function that prepares a sample for a model."""
         return self.whole if takes_all(model) else self.numbers
 
     def whole(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """x with its dates encoded."""
+        """Return x with its dates encoded."""
         if not any(map(is_date, x.values())):
             return x
         self.any_dates = True
         return self.dates.transform_one(x)
 
     def numbers(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """x in numbers, scaled by what was seen so far, x included."""
+        """Return x as numbers, scaled by the samples so far, including x."""
         self.numeric.learn_one(x)
         return self.numeric.transform_one(x)
 
     def pipeline(self, model: Any) -> Any:
-        """The model behind these steps, for samples as they come."""
+        """Return a pipeline of these steps and the model, for samples as they come."""
         if takes_all(model):
             return self.dates | model if self.any_dates else model
         return self.numeric | model
 
 
 class AsTheyCome(Inputs):
-    """For models that have their own steps."""
+    """Leaves samples as they are, for models that have their own steps."""
 
     def of(self, model: Any) -> Callable[[dict[Any, Any]], dict[Any, Any]]:
         return lambda x: x
@@ -95,7 +95,7 @@ class AsTheyCome(Inputs):
 
 
 class Total(NamedTuple):
-    """Of all blocks so far."""
+    """Totals of all blocks so far."""
 
     samples: int = 0
     targets: int = 0
@@ -107,7 +107,7 @@ class Total(NamedTuple):
         return self.errors / self.targets if self.targets else math.nan
 
     def plus(self, samples: int, targets: int, errors: float, seconds: float) -> Total:
-        """With one more block."""
+        """Return the totals with one more block."""
         return Total(self.samples + samples, self.targets + targets, self.errors + errors, self.seconds + seconds)
 
 
@@ -122,15 +122,15 @@ class Result:
     complete: bool = True
     """False if Ctrl-C ended the run before the stream did."""
     metrics: list[Any] = dataclasses.field(default_factory=list)
-    """River's metrics, updated with every prediction."""
+    """River's metrics, copied for each model and updated with every prediction."""
     with_scores: bool = False
     """Whether to keep the probabilities of the last block."""
     predictions: list[Any] = dataclasses.field(default_factory=list)
-    """Those of the last block."""
+    """The predictions of the last block."""
     scores: list[Any] = dataclasses.field(default_factory=list)
     """The probabilities of the last block, if they were asked for."""
     pipeline: Any = None
-    """What was trained on several workers, with the steps before the model."""
+    """The model with the steps before it, if it was trained on several workers."""
 
     @property
     def samples(self) -> int:
@@ -155,10 +155,9 @@ class Result:
             model = model[-1]
         if isinstance(model, preprocessing.TargetStandardScaler):
             model = model.regressor
-        if isinstance(model, multiclass.OneVsRestClassifier):
-            counts = [m.n_support_vectors for m in model.classifiers.values() if hasattr(m, "n_support_vectors")]
-            return sum(counts) if counts else None
-        return getattr(model, "n_support_vectors", None)
+        models = model.classifiers.values() if isinstance(model, multiclass.OneVsRestClassifier) else [model]
+        counts = [each.n_support_vectors for each in models if hasattr(each, "n_support_vectors")]
+        return sum(counts) if counts else None
 
     @property
     def memory(self) -> int:
@@ -166,15 +165,15 @@ class Result:
         return int(self.model._raw_memory_usage)
 
     def run(self, block: list[Sample], regression: bool) -> None:
-        """Predict and then learn every sample of a block; those without a target are only predicted."""
+        """Predict and then learn every sample of a block; samples without a target are only predicted."""
         self._before = len(self.curve), copy.deepcopy(self.metrics), self.total
         predict, learn = self.model.predict_one, self.model.learn_one
         of_labels = [metric for metric in self.metrics if regression or metric.requires_labels]
         of_scores = [metric for metric in self.metrics if not (regression or metric.requires_labels)]
         with_scores = bool(of_scores) or self.with_scores
-        predictions: list[Any] = []  # None, from an untrained model, counts as wrong, or as 0 in regression
+        predictions: list[Any] = []  # None (an untrained model) counts as wrong, or as 0 in regression
         scores: list[Any] = []
-        asking = 0.0  # seconds that only the metrics need
+        asking = 0.0  # seconds needed only for metrics
         start = CLOCK()
         try:
             for x, y in block:
@@ -205,7 +204,7 @@ class Result:
 
     def _update(self, metric: Any, block: list[Sample], found: list[Any]) -> None:
         for i, ((_, y), p) in enumerate(zip(block, found, strict=True), start=1):
-            if y is None or p is None or p == {}:  # as River's evaluation has it
+            if y is None or p is None or p == {}:  # as in River's evaluation
                 continue
             try:
                 metric.update(y, p)
@@ -217,7 +216,7 @@ class Result:
 
     def truncate(self, blocks: int) -> None:
         """Truncate the results to this number of blocks, after an interruption."""
-        if self._before[0] == blocks:  # it has begun one more
+        if self._before[0] == blocks:  # this model had begun one more
             _, self.metrics, self.total = self._before
         del self.curve[blocks:]
         self.complete = False
@@ -234,32 +233,12 @@ def race(
     with_scores: bool = False,
     finished: Callable[[list[Sample], list[Result]], None] = lambda block, results: None,
 ) -> list[Result]:
-    """Predict and then learn the same samples with several models.
+    """Predict and then learn the same samples with several models, which are trained in place.
 
-    Parameters
-    ----------
-    models
-        River models by name; they are trained in place.
-    samples
-        Pairs of features and target; the target may be None.
-    regression
-        Whether the error is the mean absolute error instead of the error rate.
-    inputs
-        What prepares the samples, outside the measured time. None: one StandardScaler scales the numbers for all models
-        that don't.
-    block
-        Number of samples read at a time. The curves have a point for each block.
-    metrics
-        River's metrics; each model gets copies.
-    with_scores
-        Whether results keep the probabilities of the last block.
-    finished
-        Called with every block that all models have finished, and the results so far.
-
-    Returns
-    -------
-    A result for each model, in order. Ctrl-C ends the run early; the results are then not `complete`.
-
+    Samples are read in blocks, and the curves have a point for each block; a target may be None. ``inputs`` prepares
+    the samples, outside the measured time: by default one StandardScaler scales the numbers for all models that do not
+    do so themselves. ``finished`` is called with every block that all models have finished, and the results so far.
+    Ctrl-C ends the run early; the results are then not ``complete``.
     """
     results = [
         Result(name, model, metrics=copy.deepcopy(list(metrics)), with_scores=with_scores)
@@ -292,27 +271,9 @@ def on_workers(
     inputs: Inputs,
     regression: bool,
 ) -> list[Result]:
-    """The same on several Ray workers; times are wall-clock times.
+    """Predict and then learn with copies of the models on several Ray workers; times are wall-clock times.
 
-    Parameters
-    ----------
-    models
-        Models by name; copies are trained.
-    samples
-        Pairs of features and target, iterated over once per model.
-    workers
-        Number of workers.
-    every
-        Number of samples that each worker learns between two merges.
-    inputs
-        What prepares the samples.
-    regression
-        Whether the error is the mean absolute error instead of the error rate.
-
-    Returns
-    -------
-    A result for each model, in order.
-
+    ``samples`` is iterated over once per model. Each worker learns ``every`` samples between two merges.
     """
     from river_okl import distributed
 

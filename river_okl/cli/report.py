@@ -15,11 +15,11 @@ from river import utils
 from river_okl.cli.race import Result
 from river_okl.files import Stream
 
-WIDE = 200  # characters of a line, if they are not for a terminal
+WIDE = 200  # characters per line, if the output is not a terminal
 
 
 def table(results: list[Result], regression: bool, metrics: dict[str, Any]) -> str:
-    """Models from best to worst: with lines around the cells on a terminal, and plain text for other programs."""
+    """Return a table of the models from best to worst: with lines around the cells on a terminal, else plain text."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     usual = ["mean abs. error" if regression else "accuracy"]
     header = ["model", *(metrics or usual), f"{_micro()}/sample", "support vectors", "memory"]
@@ -41,7 +41,7 @@ def table(results: list[Result], regression: bool, metrics: dict[str, Any]) -> s
 
 
 def _micro() -> str:
-    """µs, if the output can have it."""
+    """Return "µs", or "us" if the output cannot encode it."""
     try:
         "µ".encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except UnicodeEncodeError:
@@ -73,7 +73,7 @@ def _plain(header: list[str], rows: list[list[str]], widths: list[int]) -> str:
 
 
 def _drawn(header: list[str], rows: list[list[str]], width: int) -> str | None:
-    """By rich, if it is there."""
+    """Draw the table with rich; None if rich is not installed."""
     try:
         from rich.console import Console
         from rich.table import Table
@@ -91,7 +91,7 @@ def _drawn(header: list[str], rows: list[list[str]], width: int) -> str | None:
 
 
 def as_json(stream: Stream, results: list[Result], regression: bool, complete: bool, metrics: dict[str, Any]) -> str:
-    """Everything, with the curves; numbers that JSON does not have are null."""
+    """Return all results, with the curves, as JSON; numbers that JSON does not have are null."""
     return json.dumps(
         {
             "data": stream.name,

@@ -87,18 +87,13 @@ def merge(
     return _merged(gathered(models, weights, budget, start))
 
 
-RULES: tuple[tuple[Any, Any], ...] = (
-    (mixture.MODELS, mixture),
-    (detector.MODELS, detector),
-    (gaussian.MODELS, gaussian),
-    (expansions.MODELS, expansions),
-)
+RULES: tuple[Any, ...] = (mixture, detector, gaussian, expansions)
 
 
 def _merged(shards: Shards) -> Any:
     cls = type(shards.models[0])
-    for kind, rule in RULES:
-        if issubclass(cls, kind):  # cls, as isinstance accepts a River pipeline for the class of its last step
+    for rule in RULES:
+        if issubclass(cls, rule.MODELS):  # cls, as isinstance accepts a River pipeline for the class of its last step
             return rule.merged(shards)
     row = ROWS.get(cls)
     if row and row.merge:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,15 @@ from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
 from river_okl._core.residuals import LEAST, MAX_INPUTS, MEMORY, RIDGE
 from river_okl._core.scaled_points import FARTHEST_SINGLE
 from river_okl._core.store.sample import is_word
+from river_okl._core.store.scaler import Scaler
 from river_okl.algorithms.detector import OKLDetector
-from river_okl.merging.gaussian import inverse, packed, stored
-from river_okl.merging.mixture import METRICS, Merging, Mixed, State
+from river_okl.merging.gaussian import State, inverse, packed, stored
+from river_okl.merging.mixture import METRICS, Merging, Mixed
 from river_okl.merging.shards import Shards
+from river_okl.merging.spaces import Arrays
 
 MODELS = OKLDetector
 
-Arrays = NDArray[np.float64]
 Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviation, whether it is centred
 
 
@@ -38,7 +38,7 @@ class Scored(Mixed):
         self.f = model._f
         self.state: State = self.f.state()
         scaler = self.state["scaler"]
-        self.names = {name: i for i, name in enumerate(scaler["names"])}
+        self.names = scaler["names"]
         self.places = scaler["place"]
         self.seen, self.ranked = int(scaler["seen"]), self.state["ranked"]
         self.state["updates"] = 0  # weights of features are never learned
@@ -47,11 +47,6 @@ class Scored(Mixed):
 
 class Detectors(Merging):
     """The parts of several detectors, and the state of the merged one."""
-
-    space: Any
-    start: Any
-    with_start: list[Any]
-    active: list[tuple[float, Any]]
 
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Scored)
@@ -63,8 +58,8 @@ class Detectors(Merging):
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))
 
-    def drawn(self, capacity: int) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """Return the points, sampled if there are too many, and their radii."""
+    def drawn(self, capacity: int, common: Statistics) -> tuple[list[dict[Hashable, float]], Arrays]:
+        """Return the points, sampled if there are too many, in the units of these statistics, and their radii."""
         union: dict[Any, Any] = {}
         of_start = {frozenset(point.items()) for point in self.start.points}
         for share, each in self.active:
@@ -78,19 +73,8 @@ class Detectors(Merging):
             times = rng.exponential(size=len(union)) / [weight for *_, weight in union.values()]
             kept = {*np.argsort(times, kind="stable")[:capacity].tolist()}
             union = {key: found for i, (key, found) in enumerate(union.items()) if i in kept}
-        common = self.statistics()
         points = [self.rescaled(point, each.f.scaler.statistics(), common) for each, point, *_ in union.values()]
         return points, np.array([radius for _, _, radius, _ in union.values()])
-
-    def statistics(self) -> Statistics:
-        """Return the statistics of the merged scaler."""
-        scaler = self.scaler()
-        return {
-            name: (mean, math.sqrt(variance), centred)
-            for name, (_, mean, variance, *_), centred in zip(
-                scaler["names"], scaler["numbers"].tolist(), scaler["centred"].tolist(), strict=True
-            )
-        }
 
     def rescaled(self, point: dict[Hashable, float], own: Statistics, common: Statistics) -> dict[Hashable, float]:
         """Return a point of a detector with these statistics in the units of the merged detector."""
@@ -146,19 +130,20 @@ class Detectors(Merging):
         return self.shards.total(lambda model: model._f.state()[name])
 
     def merged(self, capacity: int) -> State:
-        points, radii = self.drawn(capacity)
+        state, scaler = self.scaler(), Scaler()
+        scaler.restore(state)
+        points, radii = self.drawn(capacity, scaler.statistics())
         X = np.zeros((len(points), len(self.at)))
         for i, point in enumerate(points):
             X[i, [self.at[name] for name in point]] = [*point.values()]
-        self.space = SimpleNamespace(X=X)  # what ``distances`` needs of a space
         seen = self.total("seen")
         ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.active)
         residuals, numbers = self.residuals(X, ranked)
         return {
             "points": stored(points, capacity + 1),
-            "scaler": self.scaler(),
+            "scaler": state,
             "words": self.words(),
-            "distances": self.distances(np.arange(len(points))),
+            "distances": self.distances(X),
             "radii": radii,
             "scales": [*(self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)), numbers],  # noqa: B023
             "scores": self.latest_of(lambda each: each.state["scores"], levels_kept(ranked)),

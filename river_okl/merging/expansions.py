@@ -8,14 +8,12 @@ A class declares how its attributes merge (``_merging``); an attribute without a
 
 from __future__ import annotations
 
-import collections
 import copy
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
@@ -25,13 +23,12 @@ from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solv
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import kind_of
 from river_okl.merging.shards import Shards
+from river_okl.merging.spaces import Arrays, Positions
 from river_okl.merging.statistics import followed, pooled_kernel
 from river_okl.model import KernelClassifier, KernelRegressor
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
-Arrays = NDArray[np.float64]
-Positions = NDArray[np.int64]
 Sample = dict[Hashable, float]
 
 CANDIDATES = 2  # times the budget: number of highest-weighted points of the union among which to choose
@@ -88,7 +85,7 @@ def _solve_union(shards: Shards, model: TVMClassifier) -> None:
     The weights that shards add to those of the start are summed.  If several shards have merged a prototype of the
     start away, its sum is negative: it is set to 0, and the weights of each label are scaled to the correct sum.
     """
-    with_start = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
+    with_start = [shards.start, *shards.models]
     for each in with_start:
         each._settle()
     points, places = places_of([each._f for each in with_start])
@@ -145,23 +142,17 @@ def _sum(shards: Shards, model: Any, n_points: int, places: Sequence[Positions])
     return total
 
 
-def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[Positions]]:
-    """The points of all, equal ones once and the youngest last, and where each has its own.
-
-    With ``twins`` a duplicate within a function is kept, as the n-th copy of the point in each function.
-    """
+def places_of(functions: Sequence[Any]) -> tuple[list[Sample], list[Positions]]:
+    """Return the points of all, equal ones once and the youngest last, and the positions of each function's points."""
     position: dict[Any, int] = {}
     points: list[Sample] = []
     ages: list[int] = []
     places = []
     for f in functions:
         at = np.zeros(len(f), dtype=np.int64)
-        copies: collections.Counter[Any] = collections.Counter()
         for age, i in enumerate(np.argsort(f.births).tolist()):
             z = f.point(i)
-            content = frozenset(z.items())
-            copies[content] += twins
-            key = content, copies[content]
+            key = frozenset(z.items())
             if key not in position:
                 position[key] = len(points)
                 points.append(z)
@@ -196,9 +187,7 @@ def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
 def reduced(model: Any, points: list[Sample], columns: Arrays, budget: int) -> tuple[list[int], Arrays]:
     """Return the positions of the points that remain, and their coefficients."""
     f = _with(model, points, columns)
-    weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
-    heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * budget]
-    candidates = np.sort(heaviest)
+    candidates = heaviest((columns**2).sum(axis=1) * f.self_similarities, CANDIDATES * budget)
     K = f.rows_of(candidates)
     values = K @ columns
     among = K[:, candidates]
@@ -208,6 +197,16 @@ def reduced(model: Any, points: list[Sample], columns: Arrays, budget: int) -> t
     ridge = DEPENDENT * float(K_staying.diagonal().max(initial=0.0))
     alpha = np.ascontiguousarray(solve_with_ridge(K_staying, np.ascontiguousarray(values[staying].T), ridge).T)
     return [int(candidates[i]) for i in staying], alpha
+
+
+def heaviest(weights: Arrays, n: int) -> Positions:
+    """Return the positions of the n largest weights, in ascending order.
+
+    In single precision those that should be equal are, for any order of the models.
+    """
+    exponent = np.frexp(weights.max(initial=0.0))[1]  # as large weights would overflow
+    order = np.argsort(-np.ldexp(weights, -exponent).astype(np.float32), kind="stable")
+    return np.sort(order[:n])
 
 
 def pursued(K: Arrays, values: Arrays, n_points: int) -> list[int]:

@@ -23,24 +23,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
-from river_okl.merging.expansions import places_of, pursued
+from river_okl.merging.expansions import heaviest, pursued
 from river_okl.merging.shards import Shards
-from river_okl.merging.spaces import Space
+from river_okl.merging.spaces import Arrays, Positions, Space, joined, points_of
 from river_okl.merging.statistics import pooled_kernel
 
 MODELS = SOGP
 
-Arrays = NDArray[np.float64]
+State = dict[str, Any]
 
 CANDIDATES = 4  # times the dictionary: number of points of the union to compare
 SAFE = 0.5  # of the shards' mean precision: summed evidence below it has lost more than it gained
@@ -57,17 +56,11 @@ class Posterior(NamedTuple):
         return Posterior(self.means @ A.T, A @ self.learned @ A.T)
 
 
-class Ends(NamedTuple):
-    """The posterior of a process at the start, and those of the shards."""
-
-    start: Posterior
-    ends: list[Posterior]
-    steps: list[int]  # number of samples that each has learned since the start
-
-
-def added(prior_variance: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Posterior:
+def added(
+    shards: Shards, prior_variance: float, forgetting: float, K: Arrays, start: Posterior, posteriors: list[Posterior]
+) -> Posterior:
     """Return Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
-    start, posteriors, steps = ends
+    evidence, steps = shards.evidence.tolist(), shards.learned
     moved = [
         i
         for i, posterior in enumerate(posteriors)
@@ -80,19 +73,15 @@ def added(prior_variance: float, forgetting: float, K: Arrays, ends: Ends, evide
     L: Arrays = np.asarray(np.linalg.cholesky(prior_variance * K), dtype=np.float64)
     whiten: Arrays = np.tril(lapack.dtrtri(L, lower=1)[0])
     before = {k: _natural(_forgotten(start, forgetting, k), whiten) for k in {*steps}}
-    total, linear = before[max(steps)]
-    average: Any = 0.0
-    average_linear: Any = 0.0
+    total, average = before[max(steps)], np.zeros(1)
     mass = sum(evidence[i] * steps[i] for i in moved)
     for i in moved:
-        precision, term = _natural(posteriors[i], whiten)
-        total = total + evidence[i] * (precision - before[steps[i]][0])
-        linear = linear + evidence[i] * (term - before[steps[i]][1])
-        average = average + evidence[i] * steps[i] / mass * precision
-        average_linear = average_linear + evidence[i] * steps[i] / mass * term
-    if not _is_positive(total - SAFE * average):
-        total, linear = average, average_linear
-    covariance = inverse(total)
+        own = _natural(posteriors[i], whiten)
+        total = total + evidence[i] * (own - before[steps[i]])
+        average = average + evidence[i] * steps[i] / mass * own
+    _, failed = lapack.dpotrf((total - SAFE * average)[:, : len(K)], lower=1)
+    precision, linear = np.hsplit(average if failed else total, [len(K)])
+    covariance = inverse(precision)
     return Posterior((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
 
 
@@ -101,28 +90,20 @@ def _forgotten(posterior: Posterior, forgetting: float, steps: int) -> Posterior
     return Posterior(math.sqrt(keep) * posterior.means, keep * posterior.learned) if keep < 1.0 else posterior
 
 
-def _natural(posterior: Posterior, whiten: Arrays) -> tuple[Arrays, Arrays]:
-    """Return precision and linear term in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
+def _natural(posterior: Posterior, whiten: Arrays) -> Arrays:
+    """Return [Λ, Λ μ], side by side, in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
     covariance = np.eye(len(whiten)) - whiten @ posterior.learned @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
-    return precision, precision @ (whiten @ posterior.means.T)
-
-
-def _is_positive(matrix: Arrays) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    return np.hstack([precision, precision @ (whiten @ posterior.means.T)])
 
 
 class Places(NamedTuple):
     """Positions of the points of a process in the union, and their K⁻¹ under the kernel considered."""
 
-    at: NDArray[np.int64]
+    at: Positions
     inverse: Arrays
 
-    def seen_from(self, chosen: NDArray[np.int64], cross: Arrays, same: Any) -> Arrays:
+    def seen_from(self, chosen: Positions, cross: Arrays, same: Any) -> Arrays:
         """Return A, which maps f here to f at the chosen points; cross is κ between them, jitter included."""
         A = cross @ self.inverse
         theirs, own = same
@@ -144,24 +125,65 @@ def inverse(K: Arrays) -> Arrays:
     return symmetric
 
 
-def importance_of(posterior: Posterior, basis: Places) -> Arrays:
-    """Return the squared error of the means at each point if it were removed: KRLS-T's (α_i / K⁻¹_ii)²."""
-    found: Arrays = (((posterior.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
-    return found
+# Several processes over one dictionary --------------------------------------------------------------------------------
 
 
-def heaviest(held: NDArray[np.int64], importance: Arrays, capacity: int) -> NDArray[np.int64]:
-    """Return the candidates if at most ``capacity`` points may remain; ``importance`` is that of all points."""
-    order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
-    found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * capacity])]
-    return found
+class OfKernel(NamedTuple):
+    """The processes with one kernel, of the start and of every shard."""
+
+    gram: Callable[[Positions, Positions], Arrays]  # κ between points of the space, jitter included
+    places: list[Places]
+    posteriors: list[list[Posterior]]  # of each model, one for each prior
 
 
-def spanning(K: Arrays, values: Arrays, capacity: int) -> NDArray[np.int64]:
-    """Return the points that explain most of these means, or of a constant if all are 0; K is their Gram matrix."""
-    if not values.any():
-        values = np.ones((len(K), 1))
-    return np.sort(np.array(pursued(K, values, capacity), dtype=np.int64))
+class Bank(NamedTuple):
+    """Kernels x priors, all over one dictionary of each model."""
+
+    space: Space  # of the points of all models
+    kernels: list[OfKernel]
+    priors: list[tuple[float, float]]  # prior variance and forgetting
+    weights: Arrays  # [kernel, prior] of the processes, when points are chosen
+
+    def merged(self, shards: Shards, capacity: int) -> tuple[Positions, list[State], list[State]]:
+        """Return the points of the merged dictionary, and the states of every K⁻¹ and of every posterior."""
+        moved = [i for i, share in enumerate(shards.shares) if share > 0.0]
+        chosen = np.unique(np.concatenate([self.kernels[0].places[1 + i].at for i in moved]))
+        if len(chosen) > capacity:
+            chosen = self.spanning(chosen, shards.shares, moved, capacity)
+        inverses, found = [], []
+        for gram, places, posteriors in self.kernels:
+            K = gram(chosen, chosen)
+            inverses.append({"n": len(chosen), "inverse": packed(inverse(K))})
+            views = [of.seen_from(chosen, gram(chosen, of.at), self.space.same(chosen, of.at)) for of in places]
+            for b, (prior_variance, forgetting) in enumerate(self.priors):
+                start, *ends = (of[b].at(A) for of, A in zip(posteriors, views, strict=True))
+                end = added(shards, prior_variance, forgetting, K, start, ends)
+                found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
+        return chosen, inverses, found
+
+    def spanning(self, held: Positions, shares: Arrays, moved: list[int], capacity: int) -> Positions:
+        """Return the points in ``held`` that explain most of all means."""
+        importance = np.zeros(len(self.space))
+        for (k, b), weight in np.ndenumerate(self.weights):
+            for i in moved:
+                basis, means = self.kernels[k].places[1 + i], self.kernels[k].posteriors[1 + i][b].means
+                # the squared error of the means at each point if it were removed, as in KRLS-T
+                lost = (((means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
+                np.add.at(importance, basis.at, shares[i] * weight * lost)
+        candidates = held[heaviest(importance[held], CANDIDATES * capacity)]
+        values = []  # of the means of all processes at the candidates
+        for gram, places, posteriors in self.kernels:
+            total: Any = 0.0
+            for i in moved:
+                means = np.concatenate([posterior.means for posterior in posteriors[1 + i]])
+                total = total + shares[i] * (gram(candidates, places[1 + i].at) @ (places[1 + i].inverse @ means.T))
+            values.append(total)
+        repeated = self.weights.repeat(values[0].shape[1] // len(self.priors), axis=1)
+        scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1))
+        if not scaled.any():
+            scaled = np.ones((len(candidates), 1))
+        K = self.kernels[int(self.weights.sum(axis=1).argmax())].gram(candidates, candidates)
+        return candidates[np.sort(pursued(K, scaled, capacity))]
 
 
 # One process ----------------------------------------------------------------------------------------------------------
@@ -170,51 +192,36 @@ def spanning(K: Arrays, values: Arrays, capacity: int) -> NDArray[np.int64]:
 def merged(shards: Shards) -> Any:
     """Return the process with all evidence."""
     model = shards.new()
-    total = shards.total(lambda each: each._f.seen)
     with_start = [shards.start, *shards.models]
-    points, places = places_of([each._f.points for each in with_start], twins=True)
+    states = [each._f.state()["points"] for each in with_start]
+    names = dict.fromkeys(name for state in states for name in state["names"])
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
-    space = Space.with_points(points, model._f.kernel.terms)
+    X, rows, _ = joined(states, {name: j for j, name in enumerate(names)})
+    space = Space(X, model._f.kernel.terms)
     gram = functools.partial(space.gram, model._f.kernel, None)
-    prior_variance, forgetting = _prior_variance(shards.models[0]), model.forgetting
-    grams = [gram(at, at) for at in places]
-    posteriors = [_posterior(each, K) for each, K in zip(with_start, grams, strict=True)]
-    bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
-    shares = shards.shares
-    chosen = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
-    if len(chosen) > model.budget:
-        importance = np.zeros(len(points))
-        for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True):
-            np.add.at(importance, basis.at, share * importance_of(posterior, basis))
-        candidates = heaviest(chosen, importance, model.budget)
-        values = sum(
-            share * (gram(candidates, basis.at) @ basis.inverse @ posterior.means.T)
-            for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True)
-        )
-        chosen = candidates[spanning(gram(candidates, candidates), values, model.budget)]
-    seen = [
-        posterior.at(basis.seen_from(chosen, gram(chosen, basis.at), space.same(chosen, basis.at)))
-        for posterior, basis in zip(posteriors, bases, strict=True)
+    grams = [gram(at, at) for at in rows]
+    prior_variance = float(shards.models[0]._f.posterior.prior_variance)
+    places = [Places(at, inverse(K)) for at, K in zip(rows, grams, strict=True)]
+    # if the kernel has moved, the mean and the covariance of f are kept
+    posteriors = [
+        [Posterior(each._f.means(), prior_variance * K - each._f.covariance())]
+        for each, K in zip(with_start, grams, strict=True)
     ]
-    K = gram(chosen, chosen)
-    steps = [each._f.seen - shards.start._f.seen for each in shards.models]
-    posterior = added(prior_variance, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
+    kernels = [OfKernel(gram, places, posteriors)]
+    bank = Bank(space, kernels, [(prior_variance, model.forgetting)], np.ones((1, 1)))
+    chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)
     model._f.restore(
         {
             "kernel": kernel,
-            "points": stored([points[i] for i in chosen], model.budget + 1),
-            "basis": {"n": len(K), "inverse": packed(inverse(K))},
+            "points": stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1),
+            "basis": basis,
             "prior_variance": prior_variance,
-            "seen": total,
-            "posterior": {"means": posterior.means, "learned": packed(posterior.learned), "factor": 1.0},
+            "seen": shards.total(lambda each: each._f.seen),
+            "posterior": posterior,
         }
     )
     return model
-
-
-def _prior_variance(model: Any) -> float:
-    return float(model._f.posterior.prior_variance)
 
 
 def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]:
@@ -225,12 +232,6 @@ def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]
         f.add(0.0)
     state: dict[str, Any] = f.state()["points"]
     return state
-
-
-def _posterior(model: Any, K: Arrays) -> Posterior:
-    """Return the posterior under K; if the kernel has moved, μ and S are kept."""
-    f = model._f
-    return Posterior(f.means(), _prior_variance(model) * K - f.covariance())
 
 
 def unpacked(triangle: Arrays, n: int) -> Arrays:

@@ -15,6 +15,7 @@ of all mixtures, without duplicates; features are its columns, those of the merg
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -28,30 +29,14 @@ from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
 from river_okl.algorithms.okl import OKL
-from river_okl.merging.gaussian import (
-    Ends,
-    Places,
-    Posterior,
-    added,
-    heaviest,
-    importance_of,
-    inverse,
-    packed,
-    spanning,
-    stored,
-    unpacked,
-)
+from river_okl.merging.gaussian import Bank, OfKernel, Places, Posterior, State, inverse, packed, stored, unpacked
 from river_okl.merging.shards import Shards, average, not_from_start
-from river_okl.merging.spaces import Space, joined
+from river_okl.merging.spaces import Arrays, Positions, Space, joined, points_of
 from river_okl.merging.statistics import Moments, followed, pooled
 
 MODELS = OKL
 
-Arrays = NDArray[np.float64]
-Rows = NDArray[np.int64]
-State = dict[str, Any]
-
-SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
+SCALER: Any = [("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("numbers", "f8", len(NUMBERS))]
 METRICS = 3  # the unweighted one, and the learned ones
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest share: shards with less contribute no tree
@@ -77,8 +62,8 @@ class KernelChoice:
 class Mixed:
     """The parts of a mixture."""
 
-    rows: Rows  # the rows of its points in the common space
-    columns: Rows  # the columns of its scaler's features
+    rows: Positions  # the rows of its points in the common space
+    columns: Positions  # the columns of its scaler's features
     weights: Arrays  # [column, metric]
 
     def __init__(self, model: Any) -> None:
@@ -87,7 +72,7 @@ class Mixed:
         self.task: str = self.f.task
         self.processes: State = self.state["processes"]
         scaler = self.state["scaler"]
-        self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
+        self.names: list[Hashable] = scaler["names"]
         self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
         columns = [self.processes[name].tolist() for name in ("scales", "metrics", "means")]
         self.kernels = [KernelChoice(scale, metric, *means) for scale, metric, means in zip(*columns, strict=True)]
@@ -101,7 +86,7 @@ class Mixed:
 
     def in_order(self) -> list[Hashable]:
         """Return its features in order of their places; the first ones are inputs of linear regressions."""
-        return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
+        return [self.names[i] for i in np.argsort(self.places).tolist()]
 
     def error_of_trees(self) -> float:
         """Return the running error of its trees, averaged over all trees."""
@@ -125,7 +110,7 @@ class Mixed:
                 return i
         return max(range(len(self.kernels)), key=self.kernel_weight)
 
-    def settle(self, rows: Rows, at: dict[Hashable, int]) -> None:
+    def settle(self, rows: Positions, at: dict[Hashable, int]) -> None:
         """Set the positions of its points and features among those of all mixtures."""
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
@@ -133,15 +118,12 @@ class Mixed:
         for m in range(1, METRICS):
             self.weights[self.columns, m] = self.state["distances"][f"weights_{m}"][self.places]
 
-    def counted(self) -> list[tuple[int, int]]:
-        """Return for every feature the first sample with it and the number of samples with it."""
-        scaler = self.state["scaler"]
-        return list(zip(scaler["first"].tolist(), scaler["count"].tolist(), strict=True))
-
-    def feature(self, name: Hashable) -> State | None:
-        """Return the statistics of a feature in its scaler."""
-        i, scaler = self.names.get(name), self.state["scaler"]
-        return None if i is None else {column: scaler[column][i].tolist() for column in SCALER}
+    @functools.cached_property
+    def features(self) -> dict[Hashable, State]:
+        """The statistics of each feature in its scaler."""
+        columns = [column for column, *_ in SCALER]
+        rows = zip(*(self.state["scaler"][column].tolist() for column in columns), strict=True)
+        return {name: dict(zip(columns, row, strict=True)) for name, row in zip(self.names, rows, strict=True)}
 
 
 class Merging:
@@ -149,7 +131,7 @@ class Merging:
 
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Mixed)
-        self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
+        self.rows: Positions = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
         self.task = self.first.task
         self.donors = self.donors_of_trees()
         owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
@@ -168,13 +150,14 @@ class Merging:
 
     def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
         """Take the models apart, and compute how many samples the merged model has seen."""
-        self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
+        self.shards, self.shares, self.evidence = shards, shards.shares.tolist(), shards.evidence.tolist()
         self.all = [apart(model) for model in shards.models]
         self.start = apart(shards.start)
         self.with_start = [self.start, *self.all]
         self.check_start()
-        self.active = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.active = [(share, each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.active[0][1]
+        self.by_evidence = [*zip(self.evidence, self.all, strict=True)]  # all, and how much their evidence counts
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence))
 
     def donors_of_trees(self) -> list[Mixed]:
@@ -185,11 +168,11 @@ class Merging:
 
     def check_start(self) -> None:
         """Raise if a shard saw a feature before it left the start, and the start did not see it in the same sample."""
-        counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.with_start]
-        for i, features in enumerate(counted[1:]):
-            for name, (first, count) in features.items():
-                known = counted[0].get(name, (0, 0))
-                if first <= self.start.seen and (known[0] != first or known[1] > count):
+        for i, each in enumerate(self.all):
+            for name, own in each.features.items():
+                known = self.start.features.get(name, {"first": 0, "count": 0})
+                apart = known["first"] != own["first"] or known["count"] > own["count"]
+                if own["first"] <= self.start.seen and apart:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
@@ -223,21 +206,8 @@ class Merging:
                 merged[array.name] = found if axes else found.item()
         return merged
 
-    @property
-    def by_evidence(self) -> list[tuple[float, Mixed]]:
-        """All shards, and how much their evidence counts."""
-        return [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
-
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
-
-    def points(self, rows: Rows) -> list[dict[Hashable, float]]:
-        """Return these points, as the models store them."""
-        owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
-        for i, each in enumerate(self.with_start):
-            owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
-        pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
-        return [self.with_start[i].f.points.point(at) for i, at in pairs]
 
     def add_points(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
         """Return the positions of these rows among the points of the merged mixture, and add those that are missing.
@@ -258,32 +228,30 @@ class Merging:
 
     def scaler(self) -> State:
         """Return the merged state of ``Scaler``."""
-        rows = [self.feature(name) for name in self.names]
-        values: Any = zip(*rows, strict=True) if rows else ((),) * len(SCALER)
+        rows = np.array([self.feature(name) for name in self.names], dtype=SCALER)
         return {
             "names": self.names,
             "place": np.arange(len(self.names), dtype=np.int32),
-            **{name: np.array(v, dtype=kind) for (name, kind), v in zip(SCALER.items(), values, strict=True)},
+            **{column: rows[column].copy() for column, *_ in SCALER},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
-        } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
+        }
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
         """Return the merged statistics of a feature, from the start and every shard that learned it."""
-        before, ends = self.start.feature(name), [each.feature(name) for _, each in self.active]
-        if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
+        before, ends = self.start.features.get(name), [each.features.get(name) for _, each in self.active]
+        if before and not any(end and end["first"] == before["first"] for end in ends):
             before = None  # all shards dropped the feature, and it was new again
-        start, count = (Moments(), 0) if before is None else (_moments(before["numbers"]), before["count"])
-        evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
+        start, count = (_moments(before["numbers"]), before["count"]) if before else (Moments(), 0)
+        evidence = [e for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
         learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.active, strict=True)]
         learned = learned if any(learned) else evidence
         present, votes, gap, streams = 0.0, 0.0, self.seen, []
         for e, new, (_, each), end in zip(evidence, learned, self.active, ends, strict=True):
             if end is None:
                 continue
-            known = before is not None and end["first"] == before["first"]
             present += new * end["count"] / (each.seen + 1 - end["first"])
-            count += e * (end["count"] - (before["count"] if before is not None and known else 0))
+            count += e * (end["count"] - (before["count"] if before and end["first"] == before["first"] else 0))
             votes += new * (end["centred"] - 0.5)
             gap = min(gap, each.seen - end["last"])
             streams.append((e, _moments(end["numbers"])))
@@ -292,7 +260,7 @@ class Merging:
         last = max(self.seen - gap, first + count - 1)
         return max(1, first), last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
-    def words(self) -> Rows:
+    def words(self) -> Positions:
         """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
         found = np.concatenate([each.state["words"] for _, each in self.active])
         return found[np.sort(np.unique(found, return_index=True)[1])][-MAX_WORDS:]
@@ -307,11 +275,10 @@ class Merging:
         found[:, 0] = 1.0
         return found
 
-    def distances(self, rows: Rows) -> State:
-        """Return the merged state of ``Distances``, mostly averages over the shards."""
+    def distances(self, X: Any) -> State:
+        """Return the merged state of ``Distances`` between these points, mostly averages over the shards."""
         first = self.first.state["distances"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
-        X = self.space.X[rows]
         squares = ((X * X) @ self.weights).T
         means = ("slopes", "slope_counts", "differences", "squares")
         return {
@@ -342,21 +309,21 @@ class Merging:
 
     def known(self, each: Mixed, name: str) -> Arrays:
         """Return the sums of a mixture's distances for each feature, 0 for unknown features."""
-        return self.placed(each, each.state["distances"][name][each.places])
+        return self.along(0, each, each.state["distances"][name])
 
-    def placed(self, each: Mixed, values: Arrays) -> Arrays:
-        """Return values for the features of a mixture, at their positions in the merged one."""
-        found = np.zeros((len(self.names), *values.shape[1:]))
+    def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
+        """Return values of a mixture for its features along this axis, at their positions in the merged one, or 0."""
+        own = np.moveaxis(values, axis, 0)[each.places]
+        found = np.zeros((len(self.names), *own.shape[1:]))
         here = each.columns < len(self.names)
-        found[each.columns[here]] = values[here]
-        return found
+        found[each.columns[here]] = own[here]
+        return np.ascontiguousarray(np.moveaxis(found, 0, axis))
 
     def units(self, each: Mixed) -> tuple[float, float]:
         """Return factor and offset that convert its standardised targets to those of the merged mixture."""
         deviation = _deviation(self.target)
-        return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
-            each.target.mean - self.target.mean
-        ) / deviation
+        ratio = min(_deviation(each.target) / deviation, LARGEST_RATIO)
+        return ratio, (each.target.mean - self.target.mean) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -413,13 +380,13 @@ class Merging:
         """Return a kernel with these means, for ``space``."""
         return KernelChoice(scale, metric, *means.tolist())
 
-    def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
+    def gram(self, k: int, rows: Positions, columns: Positions) -> Arrays:
         kernel = self.kernels[k]
         return self.space.gram(kernel, self.weights[:, kernel.metric], rows, columns)
 
     # Processes --------------------------------------------------------------------------------------------------------
 
-    def posteriors(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Posterior]:
+    def posteriors(self, each: Mixed, rows: Positions, k: int, K: Arrays) -> list[Posterior]:
         """Return its posteriors with kernel k at its dictionary, in merged units and under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
@@ -441,68 +408,23 @@ class Merging:
             found.append(Posterior(means, learned))
         return found
 
-    def dictionary(self, capacity: int) -> tuple[Rows, list[State], list[State]]:
+    def dictionary(self, capacity: int) -> tuple[Positions, list[State], list[State]]:
         """Return the points that the processes share, K⁻¹ of every kernel, and every posterior."""
         own = [each.rows[each.processes["points"]] for each in self.with_start]
-        bases: list[list[Places]] = []
-        posteriors: list[list[list[Posterior]]] = []
+        banks = []
         for k in range(len(self.kernels)):
-            grams = [self.gram(k, rows, rows) for rows in own]
-            bases.append([Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)])
-            posteriors.append(
-                [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.with_start, own, grams, strict=True)]
-            )
-        moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
-        chosen = np.unique(np.concatenate(moved))
-        if len(chosen) > capacity:
-            chosen = self.chosen(chosen, posteriors, bases, capacity)
-        steps = [each.seen - self.start.seen for each in self.all]
-        found, inverses = [], []
-        for k in range(len(self.kernels)):
-            K = self.gram(k, chosen, chosen)
-            inverses.append({"n": len(chosen), "inverse": packed(inverse(K))})
-            views = [
-                of.seen_from(chosen, self.gram(k, chosen, of.at), self.space.same(chosen, of.at)) for of in bases[k]
+            gram = functools.partial(self.gram, k)
+            grams = [gram(rows, rows) for rows in own]
+            places = [Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)]
+            posteriors = [
+                self.posteriors(each, rows, k, K) for each, rows, K in zip(self.with_start, own, grams, strict=True)
             ]
-            for b, (forgetting, prior_variance, _) in enumerate(POSTERIORS_OF[self.task]):
-                start, *ends = (of[b].at(A) for of, A in zip(posteriors[k], views, strict=True))
-                end = added(prior_variance, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
-                found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
-        return chosen, inverses, found
+            banks.append(OfKernel(gram, places, posteriors))
+        priors = [(prior_variance, forgetting) for forgetting, prior_variance, _ in POSTERIORS_OF[self.task]]
+        weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(-1, len(priors)) + 1e-3
+        return Bank(self.space, banks, priors, weights).merged(self.shards, capacity)
 
-    def chosen(
-        self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], capacity: int
-    ) -> Rows:
-        """Return the points in ``held`` that explain most of all means."""
-        n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
-        weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
-        importance = np.zeros(len(self.space))
-        moving = [i for i, share in enumerate(self.shares) if share > 0.0]
-        for k, b in np.ndindex(n, each):
-            for i in moving:
-                posterior, basis = posteriors[k][1 + i][b], bases[k][1 + i]
-                lost = importance_of(posterior, basis)
-                np.add.at(importance, basis.at, self.shares[i] * (weights[k, b] + 1e-3) * lost)
-        candidates = heaviest(held, importance, capacity)
-        values = []  # of the means of all processes at the candidates
-        for k in range(n):
-            total: Any = 0.0
-            for i in moving:
-                basis = bases[k][1 + i]
-                means = np.concatenate([posterior.means for posterior in posteriors[k][1 + i]])
-                total = total + self.shares[i] * (self.gram(k, candidates, basis.at) @ (basis.inverse @ means.T))
-            values.append(total)
-        K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
-        repeated = weights.repeat(values[0].shape[1] // each, axis=1)
-        scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        return candidates[spanning(K, scaled, capacity)]
-
-    # Trees ------------------------------------------------------------------------------------------------------------
-
-    def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
-        """Return values of a mixture for its features along this axis, at their positions in the merged one."""
-        moved = np.moveaxis(values, axis, 0)[each.places]
-        return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
+    # Late labels, and other experts -----------------------------------------------------------------------------------
 
     def running(self, of: Callable[[Mixed], tuple[float, float, float]]) -> tuple[float, ...]:
         """Return merged running statistics (_core/store/running.pyx) from each mixture's count, mean and variance."""
@@ -519,17 +441,13 @@ class Merging:
         shares = self.mean(lambda each: each.state["late_shares"])
         return {name: state[name] for name in names} | {"late_shares": shares}
 
-    # Regressions with a covariance ------------------------------------------------------------------------------------
-
-    def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Rows, Rows]:
+    def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
         """Return the positions of a regression's inputs (the constant, and features) here and in a shard, which have n
         and ``rows`` inputs."""
         here = (each.columns < n - 1) & (each.places < rows - 1)
         return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
 
-    def unpacked(self, triangle: Arrays, n: int) -> Arrays:
-        """Return a symmetric matrix from the lower triangle in a state."""
-        return unpacked(triangle, n)
+    unpacked = staticmethod(unpacked)
 
     def by_precision(self, regressions: list[tuple[float, Arrays, Arrays]]) -> State:
         """Average coefficients of linear regressions, given with shares and covariances, weighted by precision."""
@@ -559,11 +477,12 @@ class Merging:
         if self.task == "regression":
             experts["target"] = _numbers(self.target)
         experts |= self.late(f)
+        stores = [each.f.points for each in self.with_start]
         return {
-            "points": stored(self.points(self.rows), f.budget + 2),
+            "points": stored(points_of(stores, [each.rows for each in self.with_start], self.rows), f.budget + 2),
             "scaler": self.scaler(),
             "words": self.words(),
-            "distances": self.distances(self.rows),
+            "distances": self.distances(self.space.X[self.rows]),
             **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),

@@ -66,8 +66,7 @@ class Shards:
 
     def of(self, part: Callable[[Any], Any]) -> Shards:
         """Return the shards of one part of each model."""
-        weights = None if self.weights is None else list(self.weights)
-        return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
+        return dataclasses.replace(self, models=[part(model) for model in self.models], start=part(self.start))
 
     def new(self) -> Any:
         """Return a new model with the models' parameters and labels, and with the requested budget."""
@@ -75,9 +74,8 @@ class Shards:
         own = "budget" in first._get_params()
         model = first.clone({"budget": self.budget} if own and self.budget is not None else None)
         if isinstance(model, LabelModel):
-            model._labels = Labels(first._labels.names)
-            for _ in first._labels.names[2:]:
-                model._f.add_class()
+            for y in first._labels.names:
+                model._labels.add(y, model._f)
         return model
 
 
@@ -101,7 +99,7 @@ def _check_start(shards: Shards) -> None:
         n = n_samples(model)
         if n < before:
             raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
-        if n == before and model is not shards.start and _points(model) != _points(shards.start):
+        if n == before and _points(model) != _points(shards.start):
             raise not_from_start(i, f"both have learned {n:,} samples and are different")
 
 
@@ -125,7 +123,7 @@ def not_from_start(i: int, why: str) -> ValueError:
 
 def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
     """Return models that can be merged, or raise an error that names what cannot."""
-    found = [copy.deepcopy(model) for model in models]  # each between two samples, as other threads may train it
+    found = [copy.deepcopy(model) for model in models]  # each between two samples, as other threads may train them
     if not found:
         raise ValueError("there are no models to merge")
     if budget is not None:
@@ -133,22 +131,17 @@ def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int
     first = found[0]
     if not isinstance(first, base.Base):
         raise TypeError(f"models[0] is {kind_of(first)}; only models of river_okl and pipelines of them merge")
-    _check_alike(found, start)
-    new = first.clone() if start is None else start
-    return aligned(Shards(found, new, _checked_weights(weights, len(found)), budget))
+    new = first.clone() if start is None else copy.deepcopy(start)
+    return checked(Shards(found, new, _checked_weights(weights, len(found)), budget))
 
 
-def checked(parts: Shards) -> Shards:
-    """Return the shards of a part of each model, aligned, or raise an error that names what differs."""
-    _check_alike(parts.models, parts.start)
-    return aligned(parts)
-
-
-def _check_alike(models: list[Any], start: Any) -> None:
-    for i, model in enumerate(models[1:], start=1):
-        check_same(models[0], model, "models[0]", f"models[{i}]")
-    if start is not None:
-        check_same(models[0], start, "models[0]", "start")
+def checked(shards: Shards) -> Shards:
+    """Return the shards of models or of a part of each, aligned, or raise an error that names what differs."""
+    first, *others = shards.models
+    for i, model in enumerate(others, start=1):
+        check_same(first, model, "models[0]", f"models[{i}]")
+    check_same(first, shards.start, "models[0]", "start")
+    return aligned(shards)
 
 
 def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float] | None:
@@ -196,7 +189,7 @@ def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_alike, a, b))
     if type(a) is not type(b):
-        return bool(a == b) if isinstance(a, int | float) and isinstance(b, int | float) else False
+        return isinstance(a, int | float) and isinstance(b, int | float) and a == b
     if isinstance(a, base.Base) and not isinstance(a, Kernel):
         return bool(a._get_params() == b._get_params())
     return bool(a == b)
@@ -212,11 +205,12 @@ def aligned(shards: Shards) -> Shards:
         _check_start(shards)
     if not issubclass(kind, LabelModel):
         return shards
-    with_start = [shards.start, *shards.models]
+    first, with_start = shards.models[0], [shards.start, *shards.models]
     names = joined([model._labels for model in with_start])
-    shards.models[0]._labels.check(names, type(shards.models[0]).__name__, multiclass=shards.models[0]._multiclass)
-    start, *models = (with_labels(model, names) for model in with_start)
-    return dataclasses.replace(shards, models=models, start=start)
+    first._labels.check(names, kind.__name__, multiclass=first._multiclass)
+    for model in with_start:
+        _relabel(model, names)
+    return shards
 
 
 def joined(labels: Sequence[Labels]) -> list[Any]:
@@ -229,25 +223,20 @@ def joined(labels: Sequence[Labels]) -> list[Any]:
     return Labels(ordered).names
 
 
-def with_labels(model: Any, names: list[Any]) -> Any:
-    """Return the model, or a copy of it, with these labels in this order."""
-    own = model._labels
-    if own.names == names and own.positions == Labels(names).positions:
-        return model
-    model = copy.deepcopy(model)
-    before = dict(model._labels.positions)
+def _relabel(model: Any, names: list[Any]) -> None:
+    """Give a model these labels, in this order."""
+    before, after = dict(model._labels.positions), Labels(names)
+    if before == after.positions:
+        return
     partners = sorted((y for y in names if y not in before), key=lambda y: names.index(y) not in (0, 1))
     for y in partners:
-        if len(model._labels) >= 2:
-            model._f.add_class()
-        model._labels.add(y)
-    after, now = Labels(names), model._labels.positions
+        model._labels.add(y, model._f)
+    now = model._labels.positions
     if len(names) > 2:
         _permute(model, [now[y] for y in after.names])
     elif any(after.positions[y] != position for y, position in before.items()):
         _permute(model, [1, 0])
     model._labels = after
-    return model
 
 
 def _permute(model: Any, order: list[int]) -> None:

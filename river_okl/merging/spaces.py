@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,6 @@ from river_okl._core.gaussian.process import DIAGONAL
 from river_okl._core.kernel.compiled import CompiledKernel
 
 Arrays = NDArray[np.float64]
-
 Positions = NDArray[np.int64]
 
 SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is filled
@@ -36,14 +36,6 @@ class Space:
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()
         self.at = np.full(X.shape[0], -1)  # scratch
-
-    @classmethod
-    def with_points(cls, points: list[dict[Hashable, float]], terms: Any) -> Space:
-        """Return the space of points in the form in which models store them."""
-        names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
-        where = np.array([(i, names[name]) for i, z in enumerate(points) for name in z], dtype=np.int64).reshape(-1, 2)
-        values = np.array([value for z in points for value in z.values()], dtype=np.float64)
-        return cls(sparse.csr_array((values, where.T), shape=(len(points), len(names))), terms)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -105,25 +97,24 @@ def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, 
     cells = np.concatenate([state["amounts"] for state in states])
     X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
     X.sort_indices()
-    ends, indices, data = X.indptr.tolist(), X.indices.tobytes(), X.data.tobytes()
-    sizes = X.indices.itemsize, X.data.itemsize
-    keys = [
-        indices[a * sizes[0] : b * sizes[0]] + data[a * sizes[1] : b * sizes[1]] for a, b in itertools.pairwise(ends)
-    ]
-    position: dict[Any, int] = {}
+    keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in itertools.pairwise(X.indptr.tolist())]
+    position: dict[tuple[bytes, int], int] = {}
     places = []
     for start, end in itertools.pairwise(offsets.tolist()):
-        own: dict[Any, None] = dict.fromkeys(keys[start:end])
-        if len(own) < end - start:
-            own = {}
-            for key in keys[start:end]:
-                copies = itertools.count(1)
-                twin: Any = key
-                while twin in own:
-                    twin = key, next(copies)
-                own[twin] = None
-        places.append(np.array([position.setdefault(key, len(position)) for key in own], dtype=np.int64))
-    content = [position[key[0] if isinstance(key, tuple) else key] for key in position]
-    first = np.zeros(len(position), dtype=np.int64)
-    first[np.concatenate(places)[::-1]] = np.arange(len(keys))[::-1]
+        copies: collections.Counter[bytes] = collections.Counter()
+        at_rows = []
+        for key in keys[start:end]:
+            at_rows.append(position.setdefault((key, copies[key]), len(position)))
+            copies[key] += 1
+        places.append(np.array(at_rows, dtype=np.int64))
+    content = [position[key, 0] for key, _ in position]
+    first = np.unique(np.concatenate(places), return_index=True)[1]
     return X[first], places, np.array(content, dtype=np.int64)
+
+
+def points_of(stores: Sequence[Any], places: Sequence[Positions], rows: Positions) -> list[dict[Hashable, float]]:
+    """Return the points at these rows of ``joined``, as the models store them."""
+    owner, place = np.zeros((2, 1 + max(int(at.max(initial=0)) for at in places)), dtype=np.int64)
+    for i, at in enumerate(places):
+        owner[at], place[at] = i, np.arange(len(at))
+    return [stores[i].point(j) for i, j in zip(owner[rows].tolist(), place[rows].tolist(), strict=True)]

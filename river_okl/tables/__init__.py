@@ -1,7 +1,7 @@
 """Tables: CSV files in which every cell is text, and models that know what the cells mean.
 
-cells.py      texts as numbers, dates, strings and gaps
-columns.py    what kind of column its cells make, and the task that a target means
-schema.py     the columns and the target of a file, with which other rows are read, too
+cells.py      cells as numbers, dates, strings and missing values
+columns.py    the kind of a column, inferred from its cells, and the task, inferred from the target
+schema.py     the columns and the target of a file, by which other rows are read, too
 models.py     a model with the schema of the file that it was trained on; numeric encoding of strings and dates
 """

@@ -1,4 +1,4 @@
-"""Cells of a CSV file as values: numbers, dates, strings, and gaps in all the ways in which programs write them."""
+"""Cells of a CSV file as values: numbers, dates, strings, and missing values in all their usual spellings."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ NUMBERS, STRINGS = "numbers", "strings"
 DATES, DAY_FIRST, MONTH_FIRST = "dates", "dates, day first", "dates, month first"
 KINDS = NUMBERS, STRINGS, DATES, DAY_FIRST, MONTH_FIRST
 
-# Missing values in lower case: empty cells, and what pandas, Excel, databases and old compilers write for one.
+# Missing values, in lower case: empty cells, and what pandas, Excel, databases and old compilers write for them.
 _GAPS = (
     r"na nan ? <na> nat #na #n/a \n -nan +nan nan(ind) -nan(ind) 1.#qnan -1.#qnan 1.#ind -1.#ind "
     "#div/0! #value! #ref! #name? #num! #null!"
 )
 GAPS = frozenset(["", "#n/a n/a", *_GAPS.split()])
-# These are missing among numbers and dates, and may be strings among strings.
+# Missing values in columns of numbers and dates; strings in columns of strings, except GAPS.
 GAPS_AMONG_NUMBERS = GAPS | {"-", "--", ".", "n/a", "n.a.", "n.a", "none", "null", "(null)", "nil"}
 
-# Thousands may be separated by commas (by points, if the decimal mark is a comma), apostrophes or blanks of some kind.
+# Thousands may be separated by commas (points, if the decimal mark is a comma), apostrophes or several kinds of blanks.
 GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}([. '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(,\d*)?"),
@@ -37,7 +37,7 @@ MINUSES = "\u2212", "\u2013"
 
 
 class Cells:
-    """How cells are written: texts that stand for a gap, besides the usual ones, and the decimal mark."""
+    """Reads cells; ``na`` are strings that mean a missing value besides the usual ones."""
 
     def __init__(self, na: tuple[str, ...] = (), decimal: str = "."):
         self.decimal = decimal
@@ -48,15 +48,15 @@ class Cells:
         self.gap_numbers = {value for text in texts if (value := self.plain_number(text)) is not None}
 
     def is_missing(self, text: str) -> bool:
-        """Whether a cell is a gap in any column."""
+        """Return whether a cell is a missing value in any column."""
         return text.strip().lower() in self.gaps
 
     def is_gap(self, text: str) -> bool:
-        """Whether a cell is a gap among numbers and dates."""
+        """Return whether a cell is a missing value in a column of numbers or dates."""
         return text.strip().lower() in self.gaps_among_numbers
 
     def plain_number(self, text: str) -> float | None:
-        """The number in a text, possibly grouped in thousands; None if it is not a number."""
+        """Return the number in a text, possibly grouped in thousands, or None if it is not a number."""
         try:
             if self.decimal == ".":
                 return float(text) if "_" not in text else None
@@ -71,7 +71,7 @@ class Cells:
         return float(text.replace(found[1], "").replace(",", ".")) if found else None
 
     def number(self, text: str) -> float | None:
-        """The number in a cell, None for a gap; other texts raise ValueError."""
+        """Return the number in a cell, or None if it is missing; raise ValueError for other texts."""
         value = self.plain_number(text)
         if value is None or value != value:
             if self.is_gap(text):
@@ -84,25 +84,25 @@ class Cells:
         return value
 
     def string(self, text: str) -> str | None:
-        """The string in a cell, None for a gap."""
+        """Return the string in a cell, or None if it is missing."""
         return None if self.is_missing(text) else text.strip()
 
     def date(self, text: str, day_first: bool) -> datetime.date | None:
-        """The date in a cell, None for a gap; other texts raise ValueError."""
+        """Return the date in a cell, or None if it is missing; raise ValueError for other texts."""
         found = read_date(text, day_first)
         if found is None and not self.is_gap(text):
             raise ValueError(f"{shown(text)} is not a date")
         return found
 
     def clear_date(self, text: str) -> datetime.date | None:
-        """The same of a text that has the year first or a name of the month."""
+        """Return the date as ``date`` does, but raise ValueError if it may have the day or the month first."""
         found = self.date(text, True)
         if found != read_date(text, False):
             raise ValueError(f"{shown(text)} may have the day or the month first, unlike the dates known so far")
         return found
 
     def reader(self, kind: str) -> Callable[[str], Any]:
-        """What makes values of the cells of a column, None of gaps, and raises ValueError for those of another kind."""
+        """Return the function that reads the cells of a column: None if missing, ValueError for another kind."""
         if kind == NUMBERS:
             return self.number
         if kind == STRINGS:
@@ -133,7 +133,7 @@ FORMATS = [
 
 
 def read_date(text: str, day_first: bool) -> datetime.date | None:
-    """The date in a text, in ISO format or a usual one, such as 4/6/2013 or 26 October 2012; None if there is none."""
+    """Return the date in a text, in ISO or another usual format, such as 4/6/2013 or 26 October 2012, or None."""
     text = text.strip()
     if len(text) < 6 or len(text) > 50:
         return None
@@ -145,7 +145,7 @@ def read_date(text: str, day_first: bool) -> datetime.date | None:
 
 
 def _date(parts: dict[str, str], day_first: bool) -> datetime.date | None:
-    """The date of the parts of a text; None if there is no such day."""
+    """Return the date of the parts of a text, or None if there is no such day."""
     year = int(parts["year"])
     if len(parts["year"]) == 2:
         year += 2000 if year < 69 else 1900

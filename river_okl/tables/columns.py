@@ -1,7 +1,7 @@
-"""Columns of a CSV file: what kind each is, and what may be wrong with it.
+"""Columns of a CSV file: the kind of each, and possible mistakes in it.
 
-A column is one of numbers, or of dates, only if all its cells are, gaps apart.  If all but a few are, that is an error:
-one bad cell would make strings of thousands of numbers.
+A column has numbers, or dates, only if all its cells do, except missing ones. If only a few cells differ, that is an
+error: otherwise one bad cell would turn thousands of numbers into strings.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from river_okl.tables.cells import DATES, DAY_FIRST, MONTH_FIRST, NUMBERS, STRIN
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
-MAX_LABELS = 20  # distinct numbers in the target's column; more mean regression
-MANY_LABELS = 1000  # more are an identifier, most likely
+MAX_LABELS = 20  # distinct numbers in the target column; more mean regression
+MANY_LABELS = 1000  # a target with more is most likely an identifier
 LISTED_LABELS = 10
-FIRST_ROWS = 1000  # in which a column of identifiers differs
-MAX_REMEMBERED = 1000  # cells whose type is remembered
-AGREEING = 0.8  # share of numbers, or of dates, from which a column is one of them with errors
-MIXED = 0.2  # share from which one is mentioned
+FIRST_ROWS = 1000  # in which all cells of a column of identifiers differ
+MAX_REMEMBERED = 1000  # cells whose type is cached
+AGREEING = 0.8  # share of numbers (or dates) from which other cells in a column are errors
+MIXED = 0.2  # share of numbers (or dates) from which a column of strings causes a warning
 
-# Numbers that stand for gaps in many files, if they lie far from all others.
+# Numbers that mean missing values in many files, if they lie far from all others.
 SENTINELS = frozenset((-9.0, -32768.0, 1e20, *(sign * (10.0**n - 1.0) for n in range(2, 8) for sign in (-1, 1))))
 
-# Texts that hold a number or a date in a way that is not read: units, clock times, accounts, hexadecimals, other dates.
+# Numbers and dates in formats that are not read: units, clock times, accounting, hexadecimals, other dates.
 UNREAD = re.compile(
     r"[+-]?[$€£¥] ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?[a-z$€£¥%°²³]{1,3}|\d{1,2}:\d\d(:\d\d)?"
     r"|\(\d[\d.,]*\)|\d[\d.,]*-|0x[\da-f]+"
@@ -41,37 +41,38 @@ UNREAD = re.compile(
 
 Found = tuple[int, str]  # line and cell
 
-# What a cell is.  Soft gaps are strings among strings; so are numbers with another decimal mark, and what is not read.
+# Kinds of cells. In a column of strings, soft gaps (such as "none"), numbers with another decimal mark, and what is not
+# read (UNREAD) are strings, too.
 GAP, SOFT, NUMBER, DATE, MARK, UNIT, OTHER = range(7)
 
 
 class Column:
-    """The cells of a column, one after the other, and what kind of column they make."""
+    """Infers the kind of a column from its cells, seen one after another."""
 
     def __init__(self, name: str, cells: Cells, *, day_first: bool = False, is_string: bool = False):
         self.name = name
         self.cells = cells
         self.other_mark = Cells(decimal="," if cells.decimal == "." else ".")
-        self.day_first = day_first  # of dates that may be either
+        self.day_first = day_first  # how to read ambiguous dates
         self.is_string = is_string
         self.counts = [0] * 7
-        self.first: list[Found | None] = [None] * 7
-        self.of_order: dict[bool, Found | None] = {True: None, False: None}  # the first date of only this order
-        self.ambiguous: Found | None = None  # the first date of both
+        self.first: dict[int, Found] = {}  # the first cell of each kind
+        self.of_order: dict[bool, Found] = {}  # the first date that has only this order
+        self.ambiguous: Found | None = None  # the first date that may have either order
         self.infinite: Found | None = None
         self.grouped = 0  # numbers written as 1,234
         self.zero: Found | None = None  # the first number written as 01
-        self.long: tuple[int, int] | None = None  # the last line of the first cell of several lines, and their number
+        self.long: tuple[int, int] | None = None  # last line and number of lines of the first multi-line cell
         self.days = 0  # numbers that may be dates, such as 20240229
-        self.low, self.high = math.inf, -math.inf  # of the other numbers than these:
+        self.low, self.high = math.inf, -math.inf  # of all numbers except these:
         self.sentinels: dict[float, int] = {}
-        self.fractions = False
-        self.met: set[str] | None = set()  # the first cells, unless one came twice
+        self.fraction: Found | None = None  # the first number with a fraction
+        self.met: set[str] | None = set()  # the first cells; None if one has recurred
         self.rows = 0
         self.remembered: dict[str, int] = {}
 
     def see(self, line: int, cell: str) -> int:
-        """One more cell; returns what it is."""
+        """Add a cell, and return its kind."""
         self.rows += 1
         if self.met is not None and len(self.met) < FIRST_ROWS:
             if cell in self.met:
@@ -84,12 +85,12 @@ class Column:
         if code is None:
             code = self._code(line, cell)
         self.counts[code] += 1
-        if self.first[code] is None:
+        if code not in self.first:
             self.first[code] = line, cell
         return code
 
     def _code(self, line: int, cell: str) -> int:
-        """What a cell is; the type of strings, which often recur, is remembered."""
+        """Return the kind of a cell; that of strings, which often recur, is cached."""
         value = self.cells.plain_number(cell)
         if value is not None and value == value:
             return self._number(line, cell, value)
@@ -110,8 +111,8 @@ class Column:
             self.sentinels[value] = self.sentinels.get(value, 0) + 1
         else:
             self.low, self.high = min(self.low, value), max(self.high, value)
-        if not self.fractions and not value.is_integer():
-            self.fractions = True
+        if self.fraction is None and not value.is_integer():
+            self.fraction = line, cell
         if self.zero is None and cell[:1] == "0" and cell.isdecimal() and len(cell) > 1:
             self.zero = line, cell
         if 19000101.0 <= value <= 20991231.0 and 1 <= value % 100 <= 31 and 1 <= value // 100 % 100 <= 12:
@@ -127,33 +128,33 @@ class Column:
                 return MARK
             return UNIT if UNREAD.fullmatch(cell.strip()) else OTHER
         if len(orders) == 1:
-            self.of_order[orders[0]] = self.of_order[orders[0]] or (line, cell)
+            self.of_order.setdefault(orders[0], (line, cell))
         elif self.ambiguous is None and read_date(cell, True) != read_date(cell, False):
             self.ambiguous = line, cell
         return DATE
 
     @property
     def known(self) -> int:
-        """Number of cells that are not gaps."""
+        """Number of cells that are not missing."""
         return sum(self.counts[NUMBER:])
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a column of numbers, or of nothing."""
+        """Whether the column has only numbers, or no values."""
         if self.is_string or self.known > self.counts[NUMBER]:
             return False
         return self.counts[NUMBER] > 0 or not self.counts[SOFT]
 
     @property
     def kind(self) -> str:
-        """Numbers, dates or strings."""
+        """The kind of the column: numbers, dates or strings."""
         if self.is_number:
             return NUMBERS
         if self.is_string or not 0 < self.counts[DATE] == self.known:
             return STRINGS
-        if self.of_order[True]:
+        if True in self.of_order:
             return DAY_FIRST
-        if self.of_order[False]:
+        if False in self.of_order:
             return MONTH_FIRST
         if self.ambiguous is None:
             return DATES
@@ -161,58 +162,55 @@ class Column:
 
     @property
     def missing(self) -> int:
-        """Number of gaps."""
+        """Number of missing values."""
         return self.counts[GAP] + (0 if self.kind == STRINGS else self.counts[SOFT])
 
     @property
     def differs(self) -> bool:
-        """Whether all cells differ, as those of identifiers: of numbers only if they have no fraction."""
+        """Whether all cells differ, as identifiers do; False for numbers with fractions."""
         enough = self.met is not None and self.rows >= 50 and len(self.met) >= min(self.rows, FIRST_ROWS)
-        return enough and not (self.is_number and self.fractions)
+        return enough and not (self.is_number and self.fraction)
 
     def problem(self, what: str = "column") -> str | None:
-        """Why the column can't be read as it is, and the way out."""
+        """Return why the column cannot be read as it is, with a remedy, or None."""
         if self.is_string:
             return None
-        name, string = shown(self.name), f"{option('--string', self.name)}"
+        name, string = shown(self.name), option("--string", self.name)
         if self.is_number:
             if self.infinite:
                 line, cell = self.infinite
                 return f"line {line}: {shown(cell)} in {what} {name} is not finite"
             return None
-        share = self.counts[NUMBER] / self.known if self.known else 0.0
         if self.counts[MARK] and self.counts[MARK] + self.counts[NUMBER] >= AGREEING * self.known:
-            line, cell = self.first[MARK] or (0, "")
+            line, cell = self.first[MARK]
             mark, what_to_do = (
                 ("points", "leave out --decimal") if self.cells.decimal == "," else ("commas", "--decimal ','")
             )
             return (
                 f"the numbers in {what} {name} have decimal {mark} ({cell} in line {line}): {what_to_do}, or {string}"
             )
-        if share >= AGREEING:
-            rest = self.known - self.counts[NUMBER]
-            return f"{what} {name} has numbers, but for {self._others(rest, NUMBER)}, or {string}"
-        if self.counts[DATE] >= AGREEING * self.known and self.counts[DATE]:
-            if rest := self.known - self.counts[DATE]:
-                return f"{what} {name} has dates, but for {self._others(rest, DATE)}, or {string}"
+        for code, kind in ((NUMBER, "numbers"), (DATE, "dates")):
+            rest = self.known - self.counts[code]
+            if rest and self.counts[code] >= AGREEING * self.known:
+                return f"{what} {name} has {kind}, except for {self._others(rest, code)}, or {string}"
+        if len(self.of_order) == 2 and self.counts[DATE] == self.known:
             first, other = self.of_order[True], self.of_order[False]
-            if first and other:
-                return (
-                    f"{what} {name} has dates with the day first ({first[1]} in line {first[0]}) and with the month "
-                    f"first ({other[1]} in line {other[0]}): {string}"
-                )
+            return (
+                f"{what} {name} has dates with the day first ({first[1]} in line {first[0]}) and with the month "
+                f"first ({other[1]} in line {other[0]}): {string}"
+            )
         return None
 
     def _others(self, n: int, code: int) -> str:
-        """The cells that are something else, and one way out."""
-        line, cell = min(found for found in (*self.first[NUMBER:code], *self.first[code + 1 :]) if found)
+        """Describe the n cells that are not of this kind, with a remedy."""
+        line, cell = min(found for kind, found in self.first.items() if kind >= NUMBER and kind != code)
         more = "" if n == 1 else f" and {n - 1:,} more"
         return f"{shown(cell.strip())} in line {line}{more}: if it is a gap, {option('--na', cell)}"
 
     def warnings(self) -> list[str]:
-        """What may be a mistake, of a column that can be read."""
+        """List possible mistakes in a column that can be read."""
         name, found = shown(self.name), []
-        if self.kind[:5] != DATES and self.differs and not isinstance(self, Target):
+        if not self.kind.startswith(DATES) and self.differs and not isinstance(self, Target):
             found.append(f"column {name} differs in every row: if it is an identifier, --drop it")
         if self.long:
             line, n = self.long
@@ -237,9 +235,10 @@ class Column:
                 for what, n in mixed.items()
                 if n >= MIXED * self.known
             ]
-            if (unit := self.first[UNIT]) and self.counts[UNIT] >= AGREEING * self.known:
-                found.append(f"column {name} has values such as {shown(unit[1])}, which are read as strings")
-        elif self.kind == MONTH_FIRST and self.ambiguous and self.of_order[False] is None:
+            if self.counts[UNIT] >= AGREEING * self.known:
+                unit = shown(self.first[UNIT][1])
+                found.append(f"column {name} has values such as {unit}, which are read as strings")
+        elif self.kind == MONTH_FIRST and self.ambiguous and not self.of_order:
             date = read_date(self.ambiguous[1], False)
             found.append(f"in column {name} {self.ambiguous[1]} is read as {date:%d %B %Y}: if not, --day-first")
         return found
@@ -250,7 +249,7 @@ class Column:
 
 
 def option(name: str, text: str) -> str:
-    """An option of the command with a text for a shell."""
+    """Return an option of the command and its value, quoted for a shell."""
     text = text.strip()
     return f"{name}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
 
@@ -259,38 +258,38 @@ def option(name: str, text: str) -> str:
 
 
 class Target(Column):
-    """The column of the target: its values, from which the task follows if it is not given."""
+    """The target column; its values determine the task if it is not given."""
 
     def __init__(self, name: str, cells: Cells, task: str | None = None, *, is_string: bool = False):
         super().__init__(name, cells, is_string=is_string)
         self.task = task
-        self.values: dict[str, int] = {}  # the first line of each; bounded in number
-        self.soft: dict[str, int] = {}  # the same of gaps that are strings among strings
-        self.fraction: Found | None = None  # the first number with a fraction
+        self.values: dict[str, None] = {}  # in order, bounded in number
+        self.soft: dict[str, None] = {}  # soft gaps
 
     def see(self, line: int, cell: str) -> int:
         cell = cell.strip()
         code = super().see(line, cell)
         if code in (GAP, SOFT):
             if not self.cells.is_missing(cell) and len(self.soft) < LISTED_LABELS:
-                self.soft.setdefault(cell, line)
+                self.soft[cell] = None
         elif len(self.values) <= (MANY_LABELS if self.task is None else MAX_CLASSES):
-            self.values.setdefault(cell, line)
-        if self.fractions and self.fraction is None:
-            self.fraction = line, cell
+            self.values[cell] = None
         return code
 
     def infer(self, where: str) -> tuple[str, tuple[Any, ...]]:
-        """The task, and the labels in order, if there are not too many; errors begin with ``where``."""
+        """Return the task and, for classification, the labels in order; errors begin with ``where``."""
         name = f"{where}: the target {shown(self.name)}"
         values = self.values if self.is_number else self.values | self.soft
         if not values:
             raise UsageError(f"{name} is missing in every row: choose another --target")
+        if self.task == "regression" and self.is_string:
+            raise UsageError(f"{name} holds strings: leave out {option('--string', self.name)} or --task regression")
         if self.task == "regression" and not self.is_number:
-            others = min([found for found in self.first[DATE:] if found] or [self.first[SOFT] or (0, "")])
+            others = [found for kind, found in self.first.items() if kind >= DATE]
+            line, cell = min(others, default=self.first.get(SOFT, (0, "")))
             raise UsageError(
-                f"{name} is {shown(others[1])} in line {others[0]}: a regression needs numbers; if that is a gap, "
-                f"{option('--na', others[1])}"
+                f"{name} is {shown(cell)} in line {line}: a regression needs numbers; if that is a gap, "
+                f"{option('--na', cell)}"
             )
         if self.task == "classification" and self.is_number and self.fraction:
             line, text = self.fraction

@@ -16,15 +16,16 @@ __all__ = ["Numeric", "TableClassifier", "TableRegressor"]
 
 
 class Numeric(base.Transformer):
-    """Samples in numbers, for models that need them.
+    """Encodes samples as numbers, for models that need them.
 
-    Strings are one-hot encoded (`colour="red"` becomes `colour=red: 1.0`), dates become numbers, gaps are left out.
+    Strings are one-hot encoded (`colour="red"` becomes `colour=red: 1.0`), dates become numbers, and missing
+    values are left out.
 
     Parameters
     ----------
     scale
-        Whether numbers are standardised by what was learned so far; strings are not, as that would turn what is 1 or
-        absent into 0.
+        Whether to standardize numbers by the samples learned so far. Strings are not standardized, as a feature that
+        is 1 or absent would become 0.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class Numeric(base.Transformer):
                 raise
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
-        """x in numbers."""
+        """Return x as numbers."""
         found, strings = self._plain(x)
         if self.scale:
             found = {**found, **self.scaler.transform_one(found)}
@@ -62,7 +63,7 @@ class Numeric(base.Transformer):
         return found
 
     def _plain(self, x: dict[Hashable, Any]) -> tuple[dict[Hashable, Any], list[Hashable]]:
-        """The features that are numbers, and the names of those that are strings."""
+        """Return the features that are numbers, and the names of those that are strings."""
         if any(map(is_date, x.values())):
             x = self._dates.transform_one(x)
         numbers: dict[Hashable, Any] = {}
@@ -76,7 +77,7 @@ class Numeric(base.Transformer):
 
 
 class _TableModel(base.Wrapper[Any]):
-    """Shared by both tasks."""
+    """Base for both tasks."""
 
     def __init__(self, model: Any, schema: dict[str, Any]):
         self.model = model
@@ -95,16 +96,16 @@ class _TableModel(base.Wrapper[Any]):
         self.model.learn_one(sample, target)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label or target of a row."""
+        """Return the predicted label or target of a row."""
         return self._schema.label_of(self.model.predict_one(self._schema.sample(x), **kwargs))
 
 
 class TableClassifier(_TableModel, base.Classifier):
     """A classifier of the rows of a file, as `python -m river_okl --save` saves it.
 
-    Rows are dicts by column. Their values may be texts, as the `csv` module reads them, or numbers, strings and dates;
-    what a text means is known from the file on which the model was trained. A text where a number was, or an unknown
-    column, raises ValueError. Labels are those of the file.
+    Rows are dicts by column. Their values may be texts, as the `csv` module reads them, or numbers, strings and dates.
+    Texts are read as in the file that the model was trained on. A text that is not a number in a column of numbers, or
+    an unknown column, raises ValueError. Labels are those of the file.
 
     Parameters
     ----------
@@ -135,19 +136,10 @@ class TableClassifier(_TableModel, base.Classifier):
     """
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label of the file."""
+        """Return the probability of each label of the file."""
         found = self.model.predict_proba_one(self._schema.sample(x), **kwargs)
         return {self._schema.label_of(y): p for y, p in found.items()}
 
 
 class TableRegressor(_TableModel, base.Regressor):
-    """A regressor of the rows of a file; see `TableClassifier`.
-
-    Parameters
-    ----------
-    model
-        The model that learns samples.
-    schema
-        The columns of the file, see `river_okl.tables.schema.Schema`.
-
-    """
+    """A regressor of the rows of a file; see `TableClassifier` for the rows and the parameters."""

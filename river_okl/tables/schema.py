@@ -1,4 +1,4 @@
-"""The schema of a file: what its columns are, and how to read its rows, in the file or from elsewhere."""
+"""The schema of a file: its columns, and how to read rows, from the file or from elsewhere."""
 
 from __future__ import annotations
 
@@ -18,43 +18,18 @@ CSV, LIBSVM = "csv", "libsvm"
 
 @dataclasses.dataclass(frozen=True)
 class Schema:
-    """The columns and the target of a file.
+    """The columns and the target of a file."""
 
-    Parameters
-    ----------
-    format
-        "csv" or "libsvm"; the features of libsvm are numbers, and not listed.
-    columns
-        The kind of each feature: numbers, strings, dates, or dates with the day or the month first.
-    target
-        The name of the target.
-    task
-        Binary or multi-class classification, or regression.
-    labels
-        The labels in the file, in order; of two, the second one is positive.
-    numeric
-        Whether the target is a number.
-    ignored
-        Columns that are not features.
-    na
-        Texts that stand for gaps, besides the usual ones.
-    decimal
-        The decimal mark.
-    header
-        Whether the file has a header; if not, its columns are 1, 2, ...
-
-    """
-
-    format: str
-    columns: dict[str, str]
-    target: str
-    task: str
-    labels: tuple[Any, ...] = ()
-    numeric: bool = True
-    ignored: tuple[str, ...] = ()
-    na: tuple[str, ...] = ()
-    decimal: str = "."
-    header: bool = True
+    format: str  # "csv" or "libsvm"; the features of libsvm are numbers and are not listed
+    columns: dict[str, str]  # the kind of each feature, one of KINDS
+    target: str  # the name of its column
+    task: str  # binary or multi-class classification, or regression
+    labels: tuple[Any, ...] = ()  # those in the file, in order; the second of two is the positive one
+    numeric: bool = True  # whether the target is a number
+    ignored: tuple[str, ...] = ()  # columns that are not features
+    na: tuple[str, ...] = ()  # strings that mean a missing value, besides the usual ones
+    decimal: str = "."  # the decimal mark
+    header: bool = True  # False: the columns are 1, 2, ...
 
     def __post_init__(self) -> None:
         right = (
@@ -75,12 +50,12 @@ class Schema:
 
     @functools.cached_property
     def cells(self) -> Cells:
-        """How its cells are written."""
+        """The reader of the file's cells."""
         return Cells(self.na, self.decimal)
 
     @functools.cached_property
     def readers(self) -> dict[str, Callable[[str], Any]]:
-        """What reads the cells of each feature."""
+        """The function that reads the cells of each feature."""
         return {name: self.cells.reader(kind) for name, kind in self.columns.items()}
 
     @property
@@ -89,9 +64,9 @@ class Schema:
         return any(kind not in (NUMBERS, STRINGS) for kind in self.columns.values())
 
     def sample(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
-        """The features of a row, whose values may be texts as in the file, or numbers, strings and dates.
+        """Return the features of a row, whose values may be texts as in the file, or numbers, strings and dates.
 
-        Gaps, the target and ignored columns are left out; errors name the column.
+        Missing values, the target and ignored columns are left out; errors name the column.
         """
         if self.format == LIBSVM:
             return dict(row)
@@ -107,7 +82,7 @@ class Schema:
         return found
 
     def _value(self, name: str, kind: str, value: Any) -> Any:
-        """A value of a column; None for a gap."""
+        """Return a value of a column, or None if it is missing."""
         if isinstance(value, str):
             try:
                 return self.readers[name](value)
@@ -122,11 +97,11 @@ class Schema:
         return value
 
     def _is_user_gap(self, value: Any) -> bool:
-        """Whether a number stands for a gap."""
+        """Return whether a number means a missing value."""
         return isinstance(value, numbers.Real) and value in self.cells.gap_numbers
 
     def target_of(self, y: Any) -> Any:
-        """What the model learns for a target as in the file; None if it is missing."""
+        """Return what the model learns for a target as in the file, or None if it is missing."""
         if isinstance(y, str):
             y = self.cells.number(y) if self.numeric else self.cells.string(y)
         elif is_gap(y) or self._is_user_gap(y):
@@ -146,7 +121,7 @@ class Schema:
         return y == self.labels[1]
 
     def label_of(self, y: Any) -> Any:
-        """The label in the file for one of the model's."""
+        """Return the label in the file for a label of the model."""
         return self.labels[y] if self.task == BINARY and isinstance(y, bool) else y
 
 

@@ -162,15 +162,13 @@ def _groups(shards: Shards, merge: Any) -> Any:
 def _lags(shards: Shards, merge: Any) -> Lags:
     """Merge each group's histories from the model that learned most of its targets, and samples without a target."""
     found: Lags = copy.deepcopy(shards.models[0])
-    begun = shards.start._groups
 
     def learned(model: Lags, key: Any) -> int:
         return int(model._groups[key][0] if key in model._groups else 0)
 
     def weight(pair: tuple[float, Lags]) -> Any:  # ties do not depend on the order of the models
-        return pair[0] * (learned(pair[1], key) - (begun[key][0] if key in begun else 0)), repr(
-            pair[1]._groups.get(key)
-        )
+        e, model = pair
+        return e * (learned(model, key) - learned(shards.start, key)), repr(model._groups.get(key))
 
     found._groups.clear()
     for key in sorted({key for model in shards.models for key in model._groups}, key=repr):
@@ -178,11 +176,7 @@ def _lags(shards: Shards, merge: Any) -> Lags:
         if key in heaviest._groups:
             found._groups[key] = copy.deepcopy(heaviest._groups[key])
             found._groups[key][0] = shards.total(lambda model: learned(model, key))  # noqa: B023
-    ages = {
-        (identity, lags): age
-        for model in shards.models
-        for age, (identity, lags) in enumerate(reversed(model._issued.items()))
-    }
+    ages = {item: age for model in shards.models for age, item in enumerate(reversed(model._issued.items()))}
     newest = sorted(ages, key=lambda item: (-ages[item], repr(item)))[-found.pending :]
     found._issued.clear()
     found._issued.update(newest)

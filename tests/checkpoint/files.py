@@ -17,16 +17,12 @@ import river_okl
 from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import VERSION, CheckpointError
 from river_okl.checkpoint.file import HEADER, MAGIC
-from tests import streams
+from tests import discovery, streams
 from tests.discovery import small, snapshot, task
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def learned(cls, n=60, kind="emerging", **options):
-    model = small(cls, **options)
-    model.learn_stream(streams.KINDS[kind](task(cls), n))
-    return model
+    return discovery.learn(small(cls, **options), streams.KINDS[kind](task(cls), n))
 
 
 def pieces(data):
@@ -36,12 +32,11 @@ def pieces(data):
     return json.loads(body[:n_document]), body[n_document:]
 
 
-def assembled(document, arrays, version=VERSION, magic=MAGIC):
+def assembled(document, arrays, version=VERSION):
     """A checkpoint with a valid checksum."""
     text = json.dumps(document).encode("ascii")
-    head = HEADER.pack(magic, version, len(text), len(arrays), bytes(32))
-    digest = hashlib.sha256(head[:-32] + text + arrays).digest()
-    return HEADER.pack(magic, version, len(text), len(arrays), digest) + text + arrays
+    head = HEADER.pack(MAGIC, version, len(text), len(arrays), bytes(32))[:-32]
+    return head + hashlib.sha256(head + text + arrays).digest() + text + arrays
 
 
 def edited(data, *path_and_value):
@@ -62,7 +57,13 @@ def item_of(node, key):
     return dict(node["dict"])[key] if isinstance(node, dict) and node.keys() == {"dict"} else node[key]
 
 
-MIXTURES = (river_okl.OKLClassifier, river_okl.OKLRegressor)
+def places(value):
+    """Every container in a document with each of its keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield value, key
+        if key != "random":  # 625 equivalent numbers
+            yield from places(item)
 
 
 def rbp(budget=4):
@@ -87,11 +88,7 @@ WRAPPED = {
     "without std": lambda: numbers() | preprocessing.StandardScaler(with_std=False) | rbp(),
     "MaxAbsScaler": lambda: numbers() | preprocessing.MaxAbsScaler() | rbp(),
     "names": lambda: (
-        compose.Discard("c")
-        | compose.Renamer({"a": "one"})
-        | compose.Prefixer("the_")
-        | compose.Suffixer("_value")
-        | rbp()
+        compose.Discard("c") | compose.Renamer({"a": "one"}) | compose.Prefixer("a_") | compose.Suffixer("_b") | rbp()
     ),
     "PolynomialExtender": lambda: (
         numbers() | preprocessing.Normalizer() | feature_extraction.PolynomialExtender(include_bias=True) | rbp()
@@ -120,18 +117,14 @@ WRAPPED = {
         feature_extraction.BagOfWords(on="c", ngram_range=(1, 2), tokenizer_pattern=r"(?u)\b\w[\w\-]+\b") + numbers()
         | rbp()
     ),
-    "TargetAgg": lambda: (
-        feature_extraction.TargetAgg(by="c", how=stats.BayesianMean(0.5, 2.0))
-        + feature_extraction.TargetAgg(by=["c"], how=stats.Mean())
-        + numbers()
-        | rbp_regressor()
-    ),
     "Target lags": lambda: (
         river_okl.Lags((1, 3), of=("a", "d"), by="c") | river_okl.Dates() | numbers() | rbp_regressor()
     ),
-    "Target Agg": lambda: (
+    "TargetAgg": lambda: (
         feature_extraction.Agg(on="a", by="c", how=stats.Mean())
         + feature_extraction.Agg(on="b", by=None, how=stats.Max())
+        + feature_extraction.TargetAgg(by="c", how=stats.BayesianMean(0.5, 2.0))
+        + feature_extraction.TargetAgg(by=["c"], how=stats.Mean())
         + feature_extraction.TargetAgg(by=None, how=stats.Mean())
         + numbers()
         | rbp_regressor()
@@ -146,6 +139,9 @@ WRAPPED = {
     "StackingClassifier": lambda: numbers() | ensemble.StackingClassifier([rbp(), rbp(5)], rbp(6)),
     "FeatureHasher": lambda: preprocessing.FeatureHasher(n_features=8) | rbp(),
     "OneVsRestClassifier": lambda: numbers() | multiclass.OneVsRestClassifier(river_okl.ForgetronClassifier(budget=4)),
+    "OneVsRest behind a scaler": lambda: multiclass.OneVsRestClassifier(
+        numbers() | preprocessing.StandardScaler() | rbp()  # passes for its last step, whose labels it does not have
+    ),
     "OneVsOneClassifier": lambda: numbers() | multiclass.OneVsOneClassifier(preprocessing.StandardScaler() | rbp()),
     "BaggingClassifier": lambda: numbers() | ensemble.BaggingClassifier(rbp(), n_models=2, seed=1),
     "BaggingRegressor": lambda: numbers() | ensemble.BaggingRegressor(rbp_regressor(), n_models=2),
@@ -174,70 +170,55 @@ def last_step(model):
     return list(model.steps.values())[-1] if isinstance(model, compose.Pipeline) else model
 
 
+def detects(model):
+    return isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter)
+
+
 def learn(model, x, y):
-    if isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter):
-        model.learn_one(x)
-    else:
-        model.learn_one(x, y)
+    model.learn_one(*((x,) if detects(model) else (x, y)))
 
 
 def said(model, x):
-    """A model's predictions as plain numbers."""
-    if isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter):
-        return model.score_one(x)
-    return model.predict_one(x)
+    return model.score_one(x) if detects(model) else model.predict_one(x)
 
 
-@functools.cache
-def wrapped(name, n=40):
+def wrapped(name):
     model = WRAPPED[name]()
-    for x, y in mixed(name, n):
+    for x, y in mixed(name, 40):
         learn(model, x, y)
-    return checkpoint.dumps(model)
+    return model
+
+
+OF_DEFAULTS = (
+    *("ForgetronClassifier", "POMDRClassifier", "NOGDRegressor", "FOGDClassifier", "TVMClassifier", "SkeGDClassifier"),
+    *("SOGPClassifier", "SOGPRegressor"),
+)
+MIXTURES = (river_okl.OKLClassifier, river_okl.OKLRegressor)
 
 
 @functools.cache
 def good():
     """Checkpoints that together contain every kind of value."""
-    return [
-        checkpoint.dumps(model)
-        for model in (
-            learned(river_okl.OLRDClassifier, kernel=0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
-            learned(river_okl.ProjectronClassifier, kernel=kernels.RBF(0.1)),
-            learned(river_okl.SPARegressor, kind="sparse"),
-            learned(river_okl.NBSGDClassifier, suffix=0.5, kernel=kernels.Laplacian(1.0)),
-            learned(river_okl.BPAClassifier, maintenance="nearest"),
-            learned(river_okl.OLRURegressor, loss=losses.EpsilonInsensitive(0.2), radius=5.0),
-            learned(river_okl.ForgetronClassifier),
-            learned(river_okl.POMDRClassifier),
-            learned(river_okl.NOGDRegressor),
-            learned(river_okl.FOGDClassifier),
-            learned(river_okl.BSGDRegressor, maintenance="merging"),
-            learned(river_okl.AhpatronClassifier, learning_rate=optim.schedulers.InverseScaling(0.5)),
-            learned(river_okl.TVMClassifier),
-            learned(river_okl.SkeGDClassifier),
-            learned(river_okl.SOGPClassifier),
-            learned(river_okl.SOGPRegressor),
-            *[learned(cls, kind=kind) for cls in MIXTURES for kind in ("emerging", "sparse")],
-            *[learned(cls, n=900, kind="dense", pending=5) for cls in MIXTURES],
-            detector(),
-        )
-    ] + [wrapped(name) for name in sorted(WRAPPED)]
-
-
-def detector():
-    model = small(river_okl.OKLDetector)
-    for x, _ in streams.emerging(streams.REGRESSION, 150):
-        model.learn_one(x)
-    return model
+    models = [
+        learned(river_okl.OLRDClassifier, kernel=0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
+        learned(river_okl.ProjectronClassifier, kernel=kernels.RBF(0.1)),
+        learned(river_okl.SPARegressor, kind="sparse"),
+        learned(river_okl.NBSGDClassifier, suffix=0.5, kernel=kernels.Laplacian(1.0)),
+        learned(river_okl.BPAClassifier, maintenance="nearest"),
+        learned(river_okl.OLRURegressor, loss=losses.EpsilonInsensitive(0.2), radius=5.0),
+        learned(river_okl.BSGDRegressor, maintenance="merging"),
+        learned(river_okl.AhpatronClassifier, learning_rate=optim.schedulers.InverseScaling(0.5)),
+        *[learned(getattr(river_okl, name)) for name in OF_DEFAULTS],
+        *[learned(cls, kind=kind) for cls in MIXTURES for kind in ("emerging", "sparse")],
+        *[learned(cls, n=900, kind="dense", pending=5) for cls in MIXTURES],
+        learned(river_okl.OKLDetector, n=150),
+        *[wrapped(name) for name in sorted(WRAPPED)],
+    ]
+    return [checkpoint.dumps(model) for model in models]
 
 
 def made(cls, *positional, **parameters):
     return {"object": {"class": cls, "positional": list(positional), "parameters": parameters}}
-
-
-def with_loss(data, loss):
-    return edited(data, "parameters", "loss", loss)
 
 
 @contextlib.contextmanager
@@ -259,10 +240,6 @@ class Anything(dict):
 
     def __missing__(self, name):
         return 0.0
-
-
-def as_dict(score):
-    return score if isinstance(score, dict) else {None: score}
 
 
 def try_to_use(data):

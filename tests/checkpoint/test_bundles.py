@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import io
 import math
 import random
@@ -17,7 +16,7 @@ import river_okl
 from river_okl import checkpoint
 from river_okl.checkpoint import CheckpointError
 from river_okl.wrappers import ROWS, models
-from tests.checkpoint.files import assembled, little_memory, pieces, rbp
+from tests.checkpoint.files import assembled, little_memory, pieces, places, rbp
 from tests.discovery import snapshot
 
 METRICS = [cls for cls in ROWS if issubclass(cls, metrics.base.Metric)]
@@ -86,22 +85,11 @@ def test_altered_detectors_are_rejected_or_work():
     for i in range(200):
         detector.update(i % 3)
     document, arrays = pieces(checkpoint.dumps(detector))
-    numbers = [
-        *(0, -1, 1, 2**31, 2**62, 2**64, 0.5, -1.0, 1e308, None, "x"),
-        *({"float": "nan"}, {"float": "inf"}, {"list": []}),
-    ]
-    rejected = worked = 0
-
-    def places(value):
-        if isinstance(value, dict | list):
-            for key in value if isinstance(value, dict) else range(len(value)):
-                yield value, key
-                yield from places(value[key])
-
-    n = sum(1 for _ in places(document["model"]))
-    rng = random.Random(1)
+    numbers = [0, -1, 1, 2**31, 2**62, 2**64, 0.5, -1.0, 1e308, None, "x"]
+    numbers += [{"float": "nan"}, {"float": "inf"}, {"list": []}]
+    rng, rejected, worked = random.Random(1), 0, 0
     with little_memory():
-        for i in range(n):
+        for i in range(len([*places(document["model"])])):
             for number in rng.sample(numbers, 6):
                 changed = copy.deepcopy(document)
                 container, key = list(places(changed["model"]))[i]
@@ -168,7 +156,7 @@ def test_a_bundle_round_trips(tmp_path):
         (lambda: {object(): 1}, "it is named <object"),
         (lambda: [drift.KSWIN(seed=1)], "a KSWIN: use pickle"),
         (lambda: "only a string", "it is 'only a string'"),
-        (lambda: [same := rbp(), same], "twice"),
+        (lambda: [same := rbp(), same], "RBPClassifier.*twice"),  # it would be loaded as two objects
         (lambda: [same := metrics.Accuracy(), same], "twice"),
     ],
 )
@@ -233,7 +221,3 @@ def test_files_open_as_text_are_rejected(tmp_path):
     for function in (river_okl.load, lambda path: river_okl.save(rbp(), path)):
         with pytest.raises(TypeError, match="path is 7, an int; it must be a path or an open binary file"):
             function(7)
-
-
-def test_the_functions_are_public():
-    assert all(inspect.isfunction(getattr(river_okl, name)) for name in ("dumps", "load", "loads", "save"))

@@ -27,6 +27,7 @@ KERNELS = {
     "sum": 0.7 * kernels.RBF(0.4) + 0.3 * kernels.Linear(0.1),
     "product": kernels.RBF(0.2) * kernels.Polynomial(2, gamma=0.2),
     "scales": kernels.RBF((0.1, 0.5, 2.0)),
+    "composed": (kernels.RBF(0.3) + 0.5 * kernels.Linear(0.2)) * (kernels.Polynomial(2, 0.1) + kernels.Laplacian(0.4)),
     "auto": kernels.RBF(),
     "auto sum": kernels.Laplacian() + 0.5 * kernels.Linear(gamma=None),
 }
@@ -42,6 +43,12 @@ OPTIONS = {
 
 def expand(kernel=RBF, **options):
     return Expansion(kernel._terms(), **options)
+
+
+def put(f, x, c=1.0, o=0):
+    """The sample becomes a support vector."""
+    f.evaluate(x)
+    f.add(c, o)
 
 
 def point(rng, d=5, density=0.7, names=None):
@@ -107,24 +114,9 @@ def size(f):
     return abs(f.columns).max(initial=1e-200)
 
 
-def state_of(f):
-    return f.__reduce__()[1], comparable(f.state())
-
-
-def comparable(state):
-    """A state comparable with ==, to the last bit."""
-    if isinstance(state, dict):
-        return {name: comparable(value) for name, value in state.items()}
-    return (state.dtype, state.shape, state.tobytes()) if isinstance(state, np.ndarray) else state
-
-
 def held(f):
     """The bytes of an expansion and all its parts, as River measures a model."""
     return base.Base._raw_memory_usage.fget(f)
-
-
-def vocabulary(f):
-    return {name for i in range(len(f)) for name in f.point(i)}
 
 
 def dot(x, z):
@@ -143,17 +135,16 @@ DEFINITIONS = {
     "sum": lambda x, z: 0.7 * math.exp(-0.4 * distance2(x, z)) + 0.03 * dot(x, z),
     "product": lambda x, z: math.exp(-0.2 * distance2(x, z)) * (0.2 * dot(x, z) + 1) ** 2,
     "scales": lambda x, z: sum(math.exp(-g * distance2(x, z)) for g in (0.1, 0.5, 2.0)) / 3,
+    "composed": lambda x, z: (
+        (math.exp(-0.3 * distance2(x, z)) + 0.1 * dot(x, z))
+        * ((0.1 * dot(x, z) + 1) ** 2 + math.exp(-0.4 * math.sqrt(distance2(x, z))))
+    ),
 }
 
 
 def run_python(program, **environment):
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
+    command, environment = [sys.executable, "-c", textwrap.dedent(program)], {**os.environ, **environment}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

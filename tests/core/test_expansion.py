@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from river_okl._core.function.expansion import Expansion
 from river_okl._core.store.sample import Frame
-from tests.core.expansions import KERNELS, OPTIONS, RBF, act, comparable, expand, filled, point, state_of
+from tests.core.expansions import KERNELS, OPTIONS, RBF, act, expand, filled, point, put
+from tests.discovery import snapshot, unchanged
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -53,20 +53,19 @@ def test_a_pickle_is_deterministic_and_continues_bit_for_bit(options, wide):
                 h = act(h, rng, OPTIONS[options], names)
             outcomes.append(h)
         f, g = outcomes
-        assert state_of(f) == state_of(g)
+        assert snapshot(f) == snapshot(g)
         x = point(rng, names=names)
         assert f.evaluate(x) == g.evaluate(x)
 
 
 def test_a_damaged_state_is_rejected():
-    terms = RBF._terms()
-    state = filled(6, norm=True, values=True, inverse=True).state()
+    state = filled(6, **OPTIONS["all"]).state()
     for bad in damages(state):
         with pytest.raises((ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError)):
-            Expansion(terms, norm=True, values=True, inverse=True).restore(bad)
-    f = Expansion(terms, norm=True, values=True, inverse=True)
+            expand(**OPTIONS["all"]).restore(bad)
+    f = expand(**OPTIONS["all"])
     f.restore(state)
-    assert comparable(f.state()) == comparable(state)
+    assert snapshot(f.state()) == snapshot(state)
     f._check()
     with pytest.raises(RuntimeError, match="before there are any"):
         f.restore(state)
@@ -94,7 +93,7 @@ def test_labels_are_permuted(n_classes):
     if n_classes:
         f.columns = np.random.default_rng(1).normal(size=f.columns.shape)
     f.scale(0.3)
-    order, x, before = [2, 0, 1] if n_classes else [1, 0], {"a": 0.5}, state_of(f)
+    order, x, before = [2, 0, 1] if n_classes else [1, 0], {"a": 0.5}, snapshot(f)
     values, columns, norm = f.evaluate(x), f.columns, f.norm2
     f.permute(order)
     assert f.evaluate(x) == ([values[c] for c in order] if n_classes else -values)
@@ -103,7 +102,7 @@ def test_labels_are_permuted(n_classes):
     assert f.norm2 == pytest.approx(norm, rel=1e-12)
     f._check()
     f.permute(np.argsort(order).tolist())
-    assert state_of(f) == before
+    assert snapshot(f) == before
     for wrong in ([0, 0], [0], [0, 1, 2, 3], [1, 2]):
         with pytest.raises(ValueError, match="not a permutation"):
             f.permute(wrong)
@@ -113,8 +112,7 @@ def test_labels_are_permuted(n_classes):
 def test_scales_of_the_coefficients(scale):
     f, g = (filled(30, norm=True, values=True) for _ in range(2))
     f.scale(scale)
-    rng = random.Random(5)
-    x = point(rng)
+    x = point(random.Random(5))
     assert f.evaluate(x) == pytest.approx(scale * g.evaluate(x), rel=1e-13)
     np.testing.assert_allclose(f.values, scale * g.values, rtol=1e-12)
     f.add(scale)
@@ -139,13 +137,10 @@ def test_a_scale_of_0_empties_f_but_not_the_support():
 def test_a_budget_is_a_hard_cap():
     f = expand(budget=3)
     for i in range(3):
-        f.evaluate({i: 1.0})
-        f.add(1.0)
+        put(f, {i: 1.0})
     f.evaluate({9: 1.0})
-    state = state_of(f)
-    with pytest.raises(RuntimeError, match="budget of 3"):
+    with unchanged(f), pytest.raises(RuntimeError, match="budget of 3"):
         f.add(1.0)
-    assert state_of(f) == state
     for budget in (0, -1, 2**31, 10**12):
         with pytest.raises(ValueError, match="budget"):
             expand(budget=budget)
@@ -155,8 +150,7 @@ def test_a_budget_is_a_hard_cap():
 def test_positions_and_births():
     f = expand()
     for i in range(6):
-        f.evaluate({"a": float(i)})
-        f.add(float(i + 1))
+        put(f, {"a": float(i)}, float(i + 1))
     f.remove(1)
     assert list(f.births) == [0, 5, 2, 3, 4]
     assert list(f.coefficients) == [1.0, 6.0, 3.0, 4.0, 5.0]
@@ -167,8 +161,7 @@ def test_positions_and_births():
     assert f.oldest() == 2
     f.keep([0, 3])
     assert sorted(f.births) == [3, 4]
-    f.evaluate({"a": 9.0})
-    f.add(1.0)
+    put(f, {"a": 9.0})
     assert max(f.births) == 6
     for i in (-1, 3, 100):
         for call in (f.remove, f.point, f.value_of, f.row_of, lambda i: f.shift(i, 1.0), lambda i: f.set(i, 1.0)):
@@ -179,8 +172,7 @@ def test_positions_and_births():
 def test_ties_of_the_smallest_go_to_the_oldest():
     f = expand()
     for i, c in enumerate((2.0, -1.0 - 1e-12, 1.0, -1.0, 3.0)):
-        f.evaluate({"a": float(i)})
-        f.add(c)
+        put(f, {"a": float(i)}, c)
     assert f.smallest() == 1
     f.remove(1)  # the one of 3.0 comes here
     assert f.births[f.smallest()] == 2
@@ -207,8 +199,7 @@ def test_an_empty_expansion():
 def test_outputs_share_the_support_vectors():
     f, rng = expand(n_outputs=3, norm=True), random.Random(14)
     for t in range(15):
-        f.evaluate(point(rng))
-        f.add(rng.gauss(0, 1), t % 3)
+        put(f, point(rng), rng.gauss(0, 1), t % 3)
     f.shift(2, 0.5, 1)
     x = point(rng)
     f.evaluate(x)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
-import subprocess
 import sys
 
 import pytest
 
 from river_okl import kernels
-from tests.core.expansions import RBF, SANITIZED, Moody, expand
+from tests.core.expansions import RBF, SANITIZED, Moody, expand, run_python
 
 
 @pytest.mark.parametrize("action", ["evaluate", "observe", "add", "remove", "state"])
@@ -32,14 +31,7 @@ def test_a_name_that_raises_leaves_a_valid_expansion_or_an_incomplete_one(n, opt
         before, norm = f.coefficients.tolist(), f.norm2
         Moody.left = at
         try:
-            if action == "add":
-                f.add(1.0)
-            elif action == "remove":
-                f.remove(0)
-            elif action == "state":
-                f.state()
-            else:
-                getattr(f, action)(other)
+            getattr(f, action)(*{"add": (1.0,), "remove": (0,), "state": ()}.get(action, (other,)))
             fired = False
         except RuntimeError:
             at += 1 + at // 2 * (n > 5)  # everywhere for 5 points
@@ -65,10 +57,9 @@ def test_a_name_that_raises_leaves_a_valid_expansion_or_an_incomplete_one(n, opt
 
 
 LIMITED = """
-import os, pickle, random, resource, sys
+import os, pickle, resource
 from pathlib import Path
-from river_okl import kernels
-from river_okl._core.function.expansion import Expansion
+from tests.core.expansions import filled
 
 def limited(megabytes, act):
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -80,23 +71,15 @@ def limited(megabytes, act):
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
     return False
-
-rng = random.Random(1)
 """
 
 GRAM = """
-f = Expansion(kernels.RBF(0.5)._terms(), norm=True, inverse=True)
-for _ in range(512):
-    f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
-    f.add(1.0)
+f = filled(512, d=20, density=1.0, norm=True, inverse=True)
 sample, sizes = {0: 0.5, "new": 1.0}, range(2, 20, 3)  # the Gram of 1,024 is 8 MB, and so is its inverse
 """
 
 FEATURES = """
-f = Expansion(kernels.RBF(0.5)._terms(), norm=True)
-for _ in range(10):
-    f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
-    f.add(1.0)
+f = filled(10, d=20, density=1.0, norm=True)
 sample, sizes = {("f", i): 1.0 for i in range(60_000)}, range(10)
 """
 
@@ -110,7 +93,6 @@ for megabytes in sizes:
         assert g.lock.incomplete
 assert failed >= 3, failed
 """
-
 
 PREDICTIONS = """
 import river_okl
@@ -133,6 +115,4 @@ assert {*ends} <= {0, 1} and ends.count(1) >= 5, ends
 @pytest.mark.parametrize("act", [GRAM + TRIED, FEATURES + TRIED, PREDICTIONS], ids=["gram", "features", "predictions"])
 def test_running_out_of_memory_leaves_an_incomplete_model_or_changes_nothing(act):
     """Each in its own process: memory freed by one would suffice for the next."""
-    command = [sys.executable, "-c", LIMITED + act]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_python(LIMITED + act)

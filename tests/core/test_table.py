@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from river_okl._core.store.table import Axis, Classes, Loose
+from tests.discovery import snapshot
 
 
 class Model:
@@ -40,9 +41,8 @@ class Model:
             self.pointers[name] = pointer = ctypes.c_void_p.from_address(self.table.address(i))
             given = tuple(self.axes[axis] if axis in self.axes else int(axis) for axis in axes)
             self.table.declare(ctypes.addressof(pointer), name, given, dtype=dtype, default=default, low=-1e6, high=1e6)
-            self.arrays[name] = np.full(
-                [len(axis) if isinstance(axis, Axis) else axis for axis in given], default, dtype
-            )
+            shape = [len(axis) if isinstance(axis, Axis) else axis for axis in given]
+            self.arrays[name] = np.full(shape, default, dtype)
         self.table.scratch(self.table.address(len(self.ARRAYS)), (3, self.classes))
 
     def along(self, axis):
@@ -66,11 +66,8 @@ class Model:
         """Through the pointer, as the owner's loops do."""
         axes = {array.name: axes for array, axes in self.table.arrays()}[name]
         room = [axis.room if isinstance(axis, Axis) else axis for axis in axes]
-        kind = {"f8": ctypes.c_double, "f4": ctypes.c_float, "i8": ctypes.c_int64, "i4": ctypes.c_int32}[
-            self.ARRAYS[name][1]
-        ]
-        cells = ctypes.cast(self.pointers[name], ctypes.POINTER(kind))
-        cells[int(np.ravel_multi_index(at, room))] = value
+        kind = np.ctypeslib.as_ctypes_type(np.dtype(self.ARRAYS[name][1]))
+        ctypes.cast(self.pointers[name], ctypes.POINTER(kind))[int(np.ravel_multi_index(at, room))] = value
         self.arrays[name][at] = value
 
     def fill(self, rng):
@@ -148,9 +145,7 @@ def test_a_permutation_of_the_classes():
     found = model.table.permuted(model.table.state() | {"other": 1}, [1, 0])
     assert found["other"] == 1
     for name, own in model.arrays.items():
-        axes = model.ARRAYS[name][0]
-        expected = own[..., ::-1] if "c" in axes else own
-        np.testing.assert_array_equal(found[name], expected)
+        np.testing.assert_array_equal(found[name], own[..., ::-1] if "c" in model.ARRAYS[name][0] else own)
 
 
 def test_one_function_of_two_classes_changes_its_sign():
@@ -164,14 +159,9 @@ def test_one_function_of_two_classes_changes_its_sign():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("fixed", np.zeros(3)),
-        ("fixed", np.zeros(4, dtype=np.float32)),
-        ("fixed", [0.0] * 4),
-        ("fixed", np.array([0.0, 0.0, np.nan, 0.0])),
-        ("fixed", np.array([0.0, 0.0, 0.0, 1e7])),
-        ("bias", np.full((3, 2), -(10**7))),
-        ("of_point", np.zeros((2, 1))),
-        ("coef", np.zeros((0, 3, 3))),
+        *(("fixed", value) for value in (np.zeros(3), np.zeros(4, dtype=np.float32), [0.0] * 4)),
+        *(("fixed", np.array([0.0, 0.0, 0.0, value])) for value in (np.nan, 1e7)),
+        *(("bias", np.full((3, 2), -(10**7))), ("of_point", np.zeros((2, 1))), ("coef", np.zeros((0, 3, 3)))),
     ],
     ids=str,
 )
@@ -206,17 +196,13 @@ def test_growth_without_memory_changes_nothing():
 
 
 def test_room_follows_the_policy_of_the_axis():
-    model, rooms = Model(), []
-    for n in (1, 8, 9, 40):
-        model.axes["f"].n = n
+    model = Model()
+    for name, n, room in (("f", 1, 8), ("f", 8, 8), ("f", 9, 16), ("f", 40, 40), ("p", 5, 5)):
+        model.axes[name].n = n
         model.table.reserve()
-        rooms.append(model.axes["f"].room)
-    assert rooms == [8, 8, 16, 40]
+        assert model.axes[name].room == room
     model.table.grow(model.classes, 3)
     assert model.classes.room == 3 and model.classes.n == 2
-    model.axes["p"].n = 5
-    model.table.reserve()
-    assert model.axes["p"].room == 5
 
 
 def test_buffers_are_counted():
@@ -272,8 +258,7 @@ def test_numbers_triangles_and_parts_are_saved():
     state |= {"seen": 5, "error": 0.5, "part": {"matrix": np.arange(6.0)}}
     table.restore(state)
     table._check()
-    found = table.state()
-    assert (found["seen"], found["error"]) == (5, 0.5) and found["part"]["matrix"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert snapshot(table.state()) == snapshot(state)
 
 
 @pytest.mark.parametrize(
@@ -292,13 +277,10 @@ def test_wrong_numbers_and_parts_are_rejected(wrong):
 
 def test_what_is_in_the_unit_of_a_target_follows_it_within_its_bounds():
     table = with_parts()
-    table.change_unit(3.0)
-    assert (table.state()["error"], table.state()["squares"].tolist()) == (6.0, [27.0, 27.0])
-    table.change_unit(2.0)
-    assert (table.state()["error"], table.state()["squares"].tolist()) == (10.0, [40.0, 40.0])
-    table.change_unit(1e-3)
-    assert (table.state()["error"], table.state()["squares"].tolist()) == (0.5, [0.5, 0.5])
-    assert table.state()["seen"] == 3
+    for factor, error, square in ((3.0, 6.0, 27.0), (2.0, 10.0, 40.0), (1e-3, 0.5, 0.5)):
+        table.change_unit(factor)
+        state = table.state()
+        assert (state["seen"], state["error"], state["squares"].tolist()) == (3, error, [square, square])
 
 
 def test_what_is_discarded_has_no_unit_any_more():
@@ -312,8 +294,6 @@ def test_what_is_discarded_has_no_unit_any_more():
 def test_a_table_becomes_another_one():
     one, other = with_parts(), with_parts()
     other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})
+    state = snapshot(other.state())
     one.copy(other)
-    for table in one, other:
-        state = table.state()
-        assert (state["seen"], state["squares"].tolist()) == (7, [1.0, 2.0])
-        assert state["part"]["matrix"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert snapshot(one.state()) == snapshot(other.state()) == state

@@ -31,21 +31,9 @@ ROOT = HERE.parent.parent
 RESULTS = HERE / "killed_by.json"
 JOBS = 2
 LONGEST = 900  # seconds of one run of tests
-ENOUGH = 1  # tests that fail
-SLOW = (  # tests that a fault is not tried on
-    "tests/checkpoint/test_altered.py",
-    "tests/test_benchmarks.py",
-    "tests/test_datasets.py",
-    "tests/test_distributed.py",
-    "tests/test_docs.py",
-    "tests/test_figures.py",
-    "tests/test_hostile.py",
-    "tests/test_interrupts.py",
-    "tests/test_outputs.py",
-    "tests/test_packaging.py",
-    "tests/test_papers.py",
-    "tests/test_threads.py",
-)
+SLOW = ["tests/checkpoint/test_altered.py"]  # tests that a fault is not tried on
+SLOW += [f"tests/test_{name}.py" for name in ("benchmarks", "datasets", "distributed", "docs", "figures", "hostile")]
+SLOW += [f"tests/test_{name}.py" for name in ("interrupts", "outputs", "packaging", "papers", "threads")]
 
 Fault = dict[str, Any]
 
@@ -72,15 +60,13 @@ def copy_of_checkout(folder: Path) -> Path:
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False,
-        timeout=LONGEST,
-    )  # fmt: skip
+    options = {"cwd": folder, "env": environment, "timeout": LONGEST}
+    return subprocess.run([sys.executable, *command], **options, capture_output=True, text=True, check=False)
 
 
 def killer(folder: Path, first: list[str], listed: str) -> str:
     """The first test that fails, or what happens instead; "" if all pass."""
-    options = ["-p", "no:cacheprovider", "-rfE", "--tb=no", f"--maxfail={ENOUGH}"]
+    options = ["-p", "no:cacheprovider", "-rfE", "--tb=no", "--maxfail=1"]
     others = [f"--ignore={path}" for path in (*SLOW, *first)]
     all_tests = [["-m", "fast", "tests"], ["-m", "not fast", *first], ["-m", "not fast", *others, "tests"]]
     for selection in ([[listed]] if listed else []) + all_tests:

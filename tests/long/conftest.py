@@ -28,11 +28,7 @@ def rows(request):
     if found and not request.config.getoption("-k") and not request.session.testsfailed:
         module, options = request.module, request.config.option
         limits = f"`python -m pytest tests/long --samples {options.samples} --seconds {options.seconds:g}`"
+        about = module.__doc__.partition("\n\n")[2].strip()
         measured = f"Measured by {limits} at {runner.commit()}."
-        parts = [
-            f"# {module.TITLE}",
-            module.__doc__.partition("\n\n")[2].strip(),
-            measured,
-            runner.table(module.HEAD, found),
-        ]
+        parts = [f"# {module.TITLE}", about, measured, runner.table(module.HEAD, found)]
         (runner.RESULTS / f"{module.__name__.rpartition('_')[2]}.md").write_text("\n\n".join(parts) + "\n")

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tests.reference.forest import GAP, scrambled
-from tests.reference.okl import Scaler
+from tests.reference.okl import Scaler, distance2
 
 
 class Window:
@@ -87,10 +87,6 @@ class Detector:
         self.random = (self.random + GAP) % 2**64
         return (scrambled(self.random) >> 11) * 2.0**-53
 
-    @staticmethod
-    def distance(x, z):
-        return sum((x.get(name, 0.0) - z.get(name, 0.0)) ** 2 for name in x.keys() | z.keys())
-
     def mean(self):
         return (self.differences / (self.seen - 1) if self.seen > 1 else 0.0) or 1.0
 
@@ -100,7 +96,7 @@ class Detector:
         if not self.points:
             return z, [0.0] * 5
         mean = self.mean()
-        ratios = np.array([self.distance(z, point) for point in self.points]) / mean
+        ratios = np.array([distance2(z, point, {}) for point in self.points]) / mean
         order = np.argsort(ratios, kind="stable")[:100]
         near = np.minimum(ratios[order], 1e9)
         own = math.log(mean * (near[:20][-1] + 1e-5))
@@ -112,7 +108,7 @@ class Detector:
 
     def explain(self, z):
         """The mean squared difference to the twenty nearest points, by feature."""
-        near = sorted(self.points, key=lambda point: self.distance(z, point))[:20]
+        near = sorted(self.points, key=lambda point: distance2(z, point, {}))[:20]
         return {name: np.mean([(z[name] - point[name]) ** 2 for point in near]) if near else 0.0 for name in z}
 
     def learn(self, x, z, numbers, w=1.0):
@@ -130,7 +126,7 @@ class Detector:
             self.crowd += (alarm - self.crowd) / 200.0
             self.tokens = min(12.0 * max(0.25, n / 4096), self.tokens + 0.05)
             if alarm and self.crowd <= 0.5:
-                cost = 1.0 if self.distance(z, self.previous) < 0.1 * self.mean() else 0.7
+                cost = 1.0 if distance2(z, self.previous, {}) < 0.1 * self.mean() else 0.7
                 learns = self.tokens >= cost
                 self.tokens -= cost * learns
         moved = self.crowd > 0.5
@@ -149,7 +145,7 @@ class Detector:
         self.order += sorted(x.keys() - {*self.order}, key=repr)
         self.seen += 1
         if self.previous is not None:
-            self.differences += self.distance(z, self.previous)
+            self.differences += distance2(z, self.previous, {})
         self.previous = z
         if known and w > 0.0:
             for window, value in zip(self.windows, numbers, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 
@@ -10,10 +11,19 @@ from tests.reference.tools import least_squares, smallest
 
 
 class Twin:
-    """f = sum_i alpha_i k(x_i, .); only kernel values are kept, everything else is recomputed."""
+    """f = sum_i alpha_i k(x_i, .); only kernel values are kept, everything else is recomputed.
 
-    def __init__(self, kernel):
+    The parameters of an algorithm are class attributes, with their defaults; numbers of its state follow.
+    """
+
+    seed = None
+
+    def __init__(self, kernel, **parameters):
         self.kernel = kernel
+        for name, value in parameters.items():
+            assert hasattr(self, name), f"{type(self).__name__} has no parameter {name}"
+            setattr(self, name, value)
+        self.rng = random.Random(self.seed)
         self.support = []
         self.alpha = []
         self.birth = []
@@ -63,10 +73,8 @@ class Twin:
     def keep(self, positions):
         """Keep these points only, in order of birth."""
         order = sorted(positions, key=lambda i: self.birth[i])
-        self.support = [self.support[i] for i in order]
-        self.alpha = [self.alpha[i] for i in order]
-        self.label = [self.label[i] for i in order]
-        self.birth = [self.birth[i] for i in order]
+        for column in (self.support, self.alpha, self.birth, self.label):
+            column[:] = [column[i] for i in order]
 
     def scale(self, factor):
         self.alpha = [factor * a for a in self.alpha]
@@ -78,12 +86,13 @@ class Twin:
             if norm > radius:
                 self.scale(radius / norm)
 
-    def projection(self, x):
-        """d and ||delta||^2 of the projection sum_i d_i k(x_i, .) of k(x, .) on the support."""
-        if not self.support:
+    def projection(self, x, points=None):
+        """d and ||delta||^2 of the projection sum_i d_i k(x_i, .) of k(x, .) on points, by default the support."""
+        K, points = (self.gram(), self.support) if points is None else (self.matrix(points), points)
+        if not points:
             return np.zeros(0), self.kernel(x, x)
-        k = self.row(x)
-        d = least_squares(self.gram(), k)
+        k = np.array([self.kernel(z, x) for z in points])
+        d = least_squares(K, k)
         return d, max(0.0, self.kernel(x, x) - float(k @ d))
 
     def absorb(self, factor, d):

@@ -57,8 +57,7 @@ class Block:
 
 
 class Tree:
-    def __init__(self):
-        self.resets, self.age = -1, 0
+    resets, age = -1, 0
 
 
 class Forest:
@@ -108,6 +107,12 @@ class Forest:
     def reserve(self, places):
         if places > self.places:
             self.relayout(max(places, self.places + self.places // 4), self.n_classes)
+
+    def nodes_of(self, tree):
+        nodes = [tree.root]
+        for node in nodes:
+            nodes += node.children if isinstance(node, Split) else []
+        return nodes
 
     def blocks_of(self, tree):
         return sum(leaf.block is not None for leaf in tree.leaves)
@@ -228,14 +233,11 @@ class Forest:
                 self.take_block(tree, second, x)
 
     def replace(self, tree, leaf, split):
-        nodes = [tree.root]
-        if tree.root is leaf:
-            tree.root = split
-        while nodes:
-            node = nodes.pop()
+        for node in self.nodes_of(tree):
             if isinstance(node, Split):
                 node.children = [split if child is leaf else child for child in node.children]
-                nodes += [child for child in node.children if child is not split]
+        if tree.root is leaf:
+            tree.root = split
 
     def challenge(self, tree, leaf, x):
         if self.take_block(tree, leaf, x):
@@ -281,14 +283,10 @@ class Forest:
 
     def forget(self, places):
         for tree in self.trees:
-            nodes = [tree.root]
-            while nodes:
-                node = nodes.pop()
-                if isinstance(node, Split):
-                    nodes += node.children
-                    if node.feature in places:
-                        node.feature = None
-                elif node.block:
+            for node in self.nodes_of(tree):
+                if isinstance(node, Split) and node.feature in places:
+                    node.feature = None
+                elif isinstance(node, Leaf) and node.block:
                     for place in places:
                         node.block.of.pop(place, None)
         for place in places:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 
@@ -15,12 +14,11 @@ from tests.reference.tools import step_size
 class FOGDClassifier(GradientTwin):
     """Lu et al. 2016. `frequency(feature)` gives the feature's column of U, D numbers."""
 
-    def __init__(self, kernel, *, n_components=200, loss=None, learning_rate=0.3, seed=None, frequency):
-        super().__init__(kernel, loss)
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.frequency = frequency
-        self.w = np.zeros(2 * n_components)
+    n_components, learning_rate, frequency = 200, 0.3, None
+
+    def __init__(self, kernel, **parameters):
+        super().__init__(kernel, **parameters)
+        self.w = np.zeros(2 * self.n_components)
 
     def z(self, x):
         Ux = np.zeros(self.n_components)
@@ -41,18 +39,14 @@ class FOGDClassifier(GradientTwin):
 
 
 class FOGDRegressor(FOGDClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class NOGDClassifier(GradientTwin):
     """Lu et al. 2016."""
 
-    def __init__(self, kernel, *, budget=100, rank=None, loss=None, learning_rate=0.3):
-        super().__init__(kernel, loss)
-        self.budget = budget
-        self.rank = max(1, budget // 5) if rank is None else rank
-        self.learning_rate = learning_rate
-        self.basis = None  # V_k D_k^(-1/2) after the switch
+    budget, rank, learning_rate = 100, None, 0.3
+    basis = None  # V_k D_k^(-1/2) after the switch
 
     def learn(self, x, y):
         self.t += 1
@@ -68,7 +62,8 @@ class NOGDClassifier(GradientTwin):
 
     def switch(self):
         values, vectors = np.linalg.eigh(self.gram())
-        order = np.argsort(values)[::-1][: self.rank]
+        rank = max(1, self.budget // 5) if self.rank is None else self.rank
+        order = np.argsort(values)[::-1][:rank]
         order = [i for i in order if values[i] > 1e-10 * values.max()]
         D, V = values[order], vectors[:, order]
         self.basis = V / np.sqrt(D)
@@ -87,22 +82,21 @@ class NOGDClassifier(GradientTwin):
 
 
 class NOGDRegressor(NOGDClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class SkeGDClassifier(GradientTwin):
     """Zhang & Liao 2019, with a window of B points in place of a sketch that grows."""
 
-    def __init__(self, kernel, *, budget=100, learning_rate=0.2, horizon=None, seed=None):
-        super().__init__(kernel, None)
-        self.budget, self.learning_rate = budget, learning_rate
-        self.rhythm = 100 if horizon is None else max(1, math.floor(0.3 * (horizon - budget) + 1e-9))
-        self.rng = random.Random(seed)
-        self.s_p = max(1, math.floor(0.75 * budget))
+    budget, learning_rate, horizon = 100, 0.2, None
+    S_p, errors = None, 0
+
+    def __init__(self, kernel, **parameters):
+        super().__init__(kernel, **parameters)
+        self.rhythm = 100 if self.horizon is None else max(1, math.floor(0.3 * (self.horizon - self.budget) + 1e-9))
+        self.s_p = max(1, math.floor(0.75 * self.budget))
         self.s_m = max(1, math.floor(0.2 * self.s_p + 1e-9))
-        self.k = max(1, math.floor(0.1 * budget + 1e-9))
-        self.S_p = None
-        self.errors = 0
+        self.k = max(1, math.floor(0.1 * self.budget + 1e-9))
 
     def sketch_row(self):
         row = np.zeros(self.s_p)
@@ -137,7 +131,6 @@ class SkeGDClassifier(GradientTwin):
         self.w = self.w + step * self.phi(x)
         coefficients = dict(zip(self.order(), self.Q @ self.w, strict=True))
         self.alpha = [float(coefficients.get(i, 0.0)) for i in range(self.budget)]
-        return
 
     def order(self):
         return [i for i in range(self.budget) if self.birth[i] in self.sample]

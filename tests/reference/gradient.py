@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import scipy.optimize
 
 from tests.reference.expansion import Twin
 from tests.reference.losses import Hinge, Log, Squared
-from tests.reference.tools import draw, largest, least_squares, sign, smallest, step_size
+from tests.reference.tools import draw, largest, sign, smallest, step_size
 
 
 class GradientTwin(Twin):
-    default_loss = Hinge
-
-    def __init__(self, kernel, loss):
-        super().__init__(kernel)
-        self.loss = self.default_loss() if loss is None else loss
+    loss = Hinge()
 
     def gradient(self, x, y):
         return self.loss.derivative(y, self.f(x))
@@ -31,10 +26,7 @@ class GradientTwin(Twin):
 class OGDClassifier(GradientTwin):
     """NORMA, Kivinen, Smola & Williamson 2004."""
 
-    def __init__(self, kernel, *, loss=None, learning_rate=0.3, l2=0.01):
-        super().__init__(kernel, loss)
-        self.learning_rate = learning_rate
-        self.l2 = l2
+    learning_rate, l2 = 0.3, 0.01
 
     def learn(self, x, y):
         self.t += 1
@@ -45,17 +37,13 @@ class OGDClassifier(GradientTwin):
 
 
 class OGDRegressor(OGDClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class OLKClassifier(GradientTwin):
     """He & Kwok 2014, Algorithm 1."""
 
-    def __init__(self, kernel, *, loss=None, learning_rate=1.0, radius=None, horizon=None):
-        super().__init__(kernel, loss)
-        self.learning_rate = learning_rate
-        self.radius = radius
-        self.horizon = horizon
+    learning_rate, radius, horizon = 1.0, None, None
 
     def learn(self, x, y):
         self.t += 1
@@ -66,75 +54,36 @@ class OLKClassifier(GradientTwin):
 
 
 class OLKRegressor(OLKClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class OLRUClassifier(GradientTwin):
     """He & Kwok 2014, Algorithm 2."""
 
-    def __init__(
-        self,
-        kernel,
-        *,
-        loss=None,
-        learning_rate=1.0,
-        c=1.0,
-        power=0.25,
-        radius=None,
-        horizon=None,
-        seed=None,
-    ):
-        super().__init__(kernel, loss)
-        self.learning_rate = learning_rate
-        self.c = c
-        self.power = power
-        self.radius = radius
-        self.horizon = horizon
-        self.rng = random.Random(seed)
+    learning_rate, c, power, radius, horizon = 1.0, 1.0, 0.25, None, None
 
     def learn(self, x, y):
         self.t += 1
-        g = self.gradient(x, y)
-        if g != 0:
-            p, eta = self.p_and_eta()
-            if self.rng.random() < p:
-                self.add(x, -eta * g / p, y)
-        self.project_on_ball(self.radius)
-
-    def p_and_eta(self):
-        n = self.horizon or self.t
+        g, n = self.gradient(x, y), self.horizon or self.t
         p = min(1.0, self.c * n**-self.power)  # eq. (13)
-        return p, step_size(self.learning_rate, self.t, n ** (-(1 + self.power) / 2))
+        if g != 0 and self.rng.random() < p:
+            eta = step_size(self.learning_rate, self.t, n ** (-(1 + self.power) / 2))
+            self.add(x, -eta * g / p, y)
+        self.project_on_ball(self.radius)
 
 
 class OLRURegressor(OLRUClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class OLRDClassifier(GradientTwin):
     """He & Kwok 2014, Algorithm 3."""
 
-    def __init__(
-        self,
-        kernel,
-        *,
-        loss=None,
-        learning_rate=10.0,
-        budget=100,
-        c=None,
-        radius=5.0,
-        horizon=None,
-        projection="exact",
-        seed=None,
-    ):
-        super().__init__(kernel, loss)
-        self.learning_rate = learning_rate
-        self.budget = budget
-        self.c = c
-        self.radius = radius
-        self.horizon = horizon
-        self.how_to_project = projection
-        self.rng = random.Random(seed)
+    learning_rate, budget, c, radius, horizon = 10.0, 100, None, 5.0, None
+
+    def __init__(self, kernel, *, projection="exact", **parameters):
+        super().__init__(kernel, **parameters)
+        self.how_to_project = projection  # the name `projection` is taken by a method
 
     def learn(self, x, y):
         self.t += 1
@@ -163,7 +112,7 @@ class OLRDClassifier(GradientTwin):
 
 
 class OLRDRegressor(OLRDClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 def removal_probabilities(magnitudes):
@@ -190,25 +139,7 @@ def removal_probabilities(magnitudes):
 class BOGDClassifier(GradientTwin):
     """Zhao et al. 2012: BOGD (uniform) and BOGD++ (magnitude)."""
 
-    def __init__(
-        self,
-        kernel,
-        *,
-        loss=None,
-        budget=100,
-        learning_rate=0.3,
-        l2=0.01,
-        max_coef=0.6,
-        sampling="uniform",
-        seed=None,
-    ):
-        super().__init__(kernel, loss)
-        self.budget = budget
-        self.learning_rate = learning_rate
-        self.l2 = l2
-        self.max_coef = max_coef
-        self.sampling = sampling
-        self.rng = random.Random(seed)
+    budget, learning_rate, l2, max_coef, sampling = 100, 0.3, 0.01, 0.6, "uniform"
 
     def learn(self, x, y):
         self.t += 1
@@ -238,20 +169,13 @@ class BOGDClassifier(GradientTwin):
 
 
 class BOGDRegressor(BOGDClassifier):
-    default_loss = Squared
+    loss = Squared()
 
 
 class OSKLClassifier(GradientTwin):
     """Zhang et al. 2013."""
 
-    default_loss = Log
-
-    def __init__(self, kernel, *, loss=None, learning_rate=1.0, bound=1.0, averaged=True, seed=None):
-        super().__init__(kernel, loss)
-        self.learning_rate = learning_rate
-        self.bound = bound
-        self.averaged = averaged
-        self.rng = random.Random(seed)
+    loss, learning_rate, bound, averaged = Log(), 1.0, 1.0, True
 
     def decision(self, x):
         return self.average(x, len(self.history)) if self.averaged else self.f(x)
@@ -268,12 +192,8 @@ class OSKLClassifier(GradientTwin):
 class KernelSGDClassifier(GradientTwin):
     """Pegasos; Le et al. 2016, Algorithm 1."""
 
-    default_l2 = 1e-3
-
-    def __init__(self, kernel, *, loss=None, l2=None):
-        super().__init__(kernel, loss)
-        self.l2 = self.default_l2 if l2 is None else l2
-        self.y_max = 0.0
+    l2 = 1e-3
+    y_max = 0.0
 
     def learn(self, x, y):
         self.t += 1
@@ -283,9 +203,8 @@ class KernelSGDClassifier(GradientTwin):
         if g != 0:
             self.add(x, -g / (self.l2 * self.t), y)
             self.maintain()
-            # Decision: Algorithm 1 does not print the ball of Algorithms 2 and 3, but without it
-            # f overflows within 100 samples (first steps of 1/l2), and BSGD would not be this
-            # algorithm with a budget.
+            # Decision: Algorithm 1 does not print the ball of Algorithms 2 and 3, but without it f overflows within
+            # 100 samples (first steps of 1/l2), and BSGD would not be this algorithm with a budget.
             if isinstance(self.loss, Squared) and self.l2 <= 1:
                 self.project_on_ball(self.y_max / math.sqrt(self.l2))
 
@@ -294,7 +213,7 @@ class KernelSGDClassifier(GradientTwin):
 
 
 class KernelSGDRegressor(KernelSGDClassifier):
-    default_loss, default_l2 = Squared, 1e-2
+    loss, l2 = Squared(), 1e-2
 
 
 def merge_weight(a_m, a_p, kappa):
@@ -322,19 +241,11 @@ def merge_weight(a_m, a_p, kappa):
 class BSGDClassifier(KernelSGDClassifier):
     """Wang, Crammer & Vucetic 2012; Le et al. 2016, Algorithm 2."""
 
-    n_neighbors = 4
-
-    def __init__(self, kernel, *, loss=None, l2=None, budget=100, maintenance="removal"):
-        super().__init__(kernel, loss=loss, l2=l2)
-        self.budget = budget
-        self.maintenance = maintenance
+    budget, maintenance, n_neighbors = 100, "removal", 4
 
     def maintain(self):
-        if len(self.support) > self.budget and self.maintenance_is_due():
+        if len(self.support) > self.budget:
             self.reduce()
-
-    def maintenance_is_due(self):
-        return True
 
     def reduce(self):
         weights = [a**2 * self.kernel(z, z) for a, z in zip(self.alpha, self.support, strict=True)]
@@ -354,11 +265,9 @@ class BSGDClassifier(KernelSGDClassifier):
 
     def spread(self, p, positions):
         """Add p's projection on the others to their coefficients."""
-        xs = [self.support[i] for i in positions]
-        K = self.matrix(xs)
-        k = np.array([self.kernel(a, self.support[p]) for a in xs])
-        for i, d in zip(positions, least_squares(K, k), strict=True):
-            self.alpha[i] += self.alpha[p] * float(d)
+        d, _ = self.projection(self.support[p], [self.support[i] for i in positions])
+        for i, di in zip(positions, d, strict=True):
+            self.alpha[i] += self.alpha[p] * float(di)
 
     def merge(self, p):
         x_p, a_p = self.support[p], self.alpha[p]
@@ -370,54 +279,28 @@ class BSGDClassifier(KernelSGDClassifier):
             square_m, square_p = -math.expm1(-2 * L * (1 - h) ** 2), -math.expm1(-2 * L * h**2)
             cross = math.exp(-L * ((1 - h) ** 2 + h**2)) * math.expm1(-2 * L * h * (1 - h))
             losses.append(max(0.0, a_m**2 * square_m + a_p**2 * square_p + 2 * a_m * a_p * cross))
-        best = smallest(
-            losses,
-            [self.birth[m] for m in candidates],
-            scale=a_p**2 * self.kernel(x_p, x_p),
-        )
+        best = smallest(losses, [self.birth[m] for m in candidates], scale=a_p**2 * self.kernel(x_p, x_p))
         m = candidates[best]
-        born = self.birth[m]
-        z, a_z = self.merged(m, p)
-        self.remove(p)
-        self.remove(self.birth.index(born))
-        self.add(z, a_z)
-
-    def merged(self, m, p):
-        x_m, x_p, a_m, a_p = self.support[m], self.support[p], self.alpha[m], self.alpha[p]
+        x_m, a_m = self.support[m], self.alpha[m]
         h = merge_weight(a_m, a_p, self.kernel(x_m, x_p))
-        features = list(x_m) + [name for name in x_p if name not in x_m]
-        z = {name: h * x_m.get(name, 0.0) + (1 - h) * x_p.get(name, 0.0) for name in features}
-        return z, a_m * self.kernel(x_m, z) + a_p * self.kernel(x_p, z)
+        z = {name: h * x_m.get(name, 0.0) + (1 - h) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
+        for i in sorted((m, p), reverse=True):
+            self.remove(i)
+        self.add(z, a_m * self.kernel(x_m, z) + a_p * self.kernel(x_p, z))
 
 
 class BSGDRegressor(BSGDClassifier):
-    default_loss, default_l2 = Squared, 1e-2
+    loss, l2 = Squared(), 1e-2
 
 
 class NBSGDClassifier(BSGDClassifier):
     """Le et al. 2016, Algorithm 3."""
 
-    def __init__(
-        self,
-        kernel,
-        *,
-        loss=None,
-        l2=None,
-        budget=100,
-        beta=1000.0,
-        maintenance="removal",
-        n_neighbors=4,
-        suffix=0.0,
-        seed=None,
-    ):
-        super().__init__(kernel, loss=loss, l2=l2, budget=budget, maintenance=maintenance)
-        self.beta = beta
-        self.n_neighbors = n_neighbors
-        self.suffix = suffix
-        self.rng = random.Random(seed)
+    beta, suffix = 1000.0, 0.0
 
-    def maintenance_is_due(self):
-        return self.rng.random() < min(1.0, self.beta / self.t)
+    def maintain(self):
+        if len(self.support) > self.budget and self.rng.random() < min(1.0, self.beta / self.t):
+            self.reduce()
 
     def learn(self, x, y):
         super().learn(x, y)
@@ -430,26 +313,21 @@ class NBSGDClassifier(BSGDClassifier):
 
 
 class NBSGDRegressor(NBSGDClassifier):
-    default_loss, default_l2 = Squared, 1e-2
+    loss, l2 = Squared(), 1e-2
 
 
 class POMDRClassifier(Twin):
     """Li & Liao 2023, after its authors' program."""
 
-    def __init__(self, kernel, *, budget=100, radius=25.0, hint=15, shrink=0.1, horizon=None):
-        super().__init__(kernel)
-        self.budget = budget
-        self.radius = radius
-        self.hint = hint
-        self.shrink = shrink
-        self.horizon = horizon
-        self.recent = []  # all samples; the hint is the mean over the last ones
-        self.sum_delta = 0.0
-        self.halved = False
-        self.projecting = True
+    budget, radius, hint, shrink, horizon = 100, 25.0, 15, 0.1, None
+    sum_delta, halved, projecting = 0.0, False, True
+
+    def __init__(self, kernel, **parameters):
+        super().__init__(kernel, **parameters)
+        self.learned = []
 
     def h(self, x):
-        last = self.recent[-self.hint :]
+        last = self.learned[-self.hint :]
         return sum(y * self.kernel(z, x) for z, y in last) / len(last) if last else 0.0
 
     def rate(self):
@@ -462,7 +340,7 @@ class POMDRClassifier(Twin):
         self.t += 1
         if y * self.decision(x) < 1:
             self.update(x, y)
-        self.recent.append((x, y))
+        self.learned.append((x, y))
 
     def update(self, x, y):
         T = self.horizon or self.t  # Decision: without a horizon, the samples so far
@@ -499,9 +377,8 @@ class POMDRClassifier(Twin):
 class KernelOneClassSVM(Twin):
     """Kivinen et al. 2004, on novelty detection, with the budget of the class: projections from least squares."""
 
-    def __init__(self, kernel, *, nu=0.5, budget=100, learning_rate=0.01):
-        super().__init__(kernel)
-        self.nu, self.budget, self.learning_rate, self.rho = nu, budget, learning_rate, 0.0
+    nu, budget, learning_rate = 0.5, 100, 0.01
+    rho = 0.0
 
     def decision(self, x):
         """A score of 0.5 at the margin."""
@@ -524,12 +401,9 @@ class KernelOneClassSVM(Twin):
             self.add(x, eta)
         else:
             lost = []
-            for r in range(len(self.support)):
-                z, others = self.support[r], [self.support[i] for i in self.others(r)]
-                k = np.array([self.kernel(other, z) for other in others])
-                lost.append(self.alpha[r] ** 2 * self.kernel(z, z))
-                if others:
-                    lost[r] -= self.alpha[r] ** 2 * (k @ least_squares(self.matrix(others), k))
+            for r, z in enumerate(self.support):
+                _, delta2 = self.projection(z, [self.support[i] for i in self.others(r)])
+                lost.append(self.alpha[r] ** 2 * delta2)
             r = smallest(lost, self.birth)
             if eta**2 * residue <= lost[r]:
                 self.absorb(eta, d)

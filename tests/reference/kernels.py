@@ -26,10 +26,6 @@ def polynomial(degree, gamma=1.0, coef0=1.0):
     return lambda x, z: (gamma * dot(x, z) + coef0) ** degree
 
 
-def linear():
-    return dot
-
-
 def remembered(kernel, known=None):
     """The same naive kernel, evaluated once per pair of samples.
 

@@ -1,4 +1,4 @@
-"""Losses: value and derivative in the prediction p; y = -1 / +1 for Hinge and Log."""
+"""Derivatives of losses in the prediction p; y = -1 / +1 for Hinge and Log."""
 
 from __future__ import annotations
 
@@ -10,33 +10,21 @@ from tests.reference.tools import sign
 
 
 class Hinge:
-    def __call__(self, y, p):
-        return max(0.0, 1.0 - y * p)
-
     def derivative(self, y, p):
         return -y if y * p < 1.0 else 0.0
 
 
 class Log:
-    def __call__(self, y, p):
-        return float(np.logaddexp(0.0, -y * p))
-
     def derivative(self, y, p):
         return -y * math.exp(-float(np.logaddexp(0.0, y * p)))  # -y / (1 + exp(y p))
 
 
 class Squared:
-    def __call__(self, y, p):
-        return (p - y) ** 2
-
     def derivative(self, y, p):
         return 2.0 * (p - y)
 
 
 class Absolute:
-    def __call__(self, y, p):
-        return abs(p - y)
-
     def derivative(self, y, p):
         return sign(p - y)
 
@@ -45,9 +33,6 @@ class EpsilonInsensitive:
     def __init__(self, eps=0.1):
         self.eps = eps
 
-    def __call__(self, y, p):
-        return max(0.0, abs(p - y) - self.eps)
-
     def derivative(self, y, p):
         return sign(p - y) if abs(p - y) > self.eps else 0.0
 
@@ -55,10 +40,6 @@ class EpsilonInsensitive:
 class Huber:
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
-
-    def __call__(self, y, p):
-        r = abs(p - y)
-        return r * r / 2.0 if r <= self.epsilon else self.epsilon * (r - self.epsilon / 2.0)
 
     def derivative(self, y, p):
         return max(-self.epsilon, min(self.epsilon, p - y))

@@ -1,15 +1,14 @@
-"""A reference implementation of OKLClassifier and OKLRegressor in plain NumPy: samples are dicts, and every linear
-system is solved from scratch.
+"""OKLClassifier and OKLRegressor in plain NumPy: samples are dicts, and every linear system is solved from scratch.
 
 Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. Forgetting over thousands of
-samples and dropping features are left out: the streams of the tests are shorter.  The trees are the core's, which have
-their own reference implementation (forest.py): its logarithms are exact and the core's are not, a difference that the
-stack would amplify.  Their inputs are computed here.
+samples and dropping features are left out: the streams of the tests are shorter. The trees are the core's, over inputs
+computed here: the logarithms of their own reference (forest.py) are exact, which the stack would amplify.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -44,6 +43,12 @@ def sigmoid(z):
 def probabilities(score):
     """Of one score for two classes, or of one for each class."""
     return np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+
+
+def distance2(x, z, weights):
+    """Squared distance of two samples under weights of features."""
+    names = x.keys() | z.keys()
+    return sum(weights.get(name, 1.0) * (x.get(name, 0.0) - z.get(name, 0.0)) ** 2 for name in names)
 
 
 def mean_and_variance(values):
@@ -93,12 +98,9 @@ class Running:
         """An added value, or if it is an outlier the closest one that is not."""
         return value if self.run >= 10 else held(value, self.values)
 
-    def scaled(self, ratio):
-        """In another unit."""
-        made = Running()
-        made.values, made.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
-        made.run, made.outlier = self.run, ratio * self.outlier
-        return made
+    def rescale(self, ratio):
+        self.values, self.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
+        self.outlier *= ratio
 
     def add(self, value):
         kept, self.run = self.kept(value), self.run_with(value)
@@ -181,20 +183,10 @@ class Kernel:
 
     def matrix(self, A, B):
         """κ of all samples of A with all of B."""
-        column = {
-            name: j for j, name in enumerate(dict.fromkeys([name for x in (A if B is A else (*A, *B)) for name in x]))
-        }
-        w = np.array([self.weights.get(name, 1.0) for name in column])
-
-        def rows_of(samples):
-            rows = [[0.0] * len(w) for _ in samples]
-            for row, x in zip(rows, samples, strict=True):
-                for name, value in x.items():
-                    row[column[name]] = value
-            return np.array(rows).reshape(len(samples), len(w))
-
-        a = rows_of(A)
-        b = a if B is A else rows_of(B)
+        names = [*dict.fromkeys(name for x in (*A, *B) for name in x)]
+        w = np.array([self.weights.get(name, 1.0) for name in names])
+        a = np.array([[x.get(name, 0.0) for name in names] for x in A]).reshape(len(A), len(names))
+        b = np.array([[x.get(name, 0.0) for name in names] for x in B]).reshape(len(B), len(names))
         distances = ((a[:, None, :] - b[None, :, :]) ** 2) @ w
         return 0.8 * np.exp(-self.gamma * distances) + 0.2 * self.slope * (a * w) @ b.T
 
@@ -239,11 +231,8 @@ class Stack:
         self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
 
 
-class StackOfMany:
+class StackOfMany(Stack):
     """A softmax of the experts' log-probabilities, with their weights as offset."""
-
-    def __init__(self):
-        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
 
     def ask(self, p, weight):
         self.logs = np.log(np.maximum(p, 1e-3))
@@ -374,20 +363,17 @@ class Intervals:
     """Half widths for five coverages: a learned scale times factors that follow the coverage of what was issued."""
 
     coverages = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
+    normal = special.ndtri(0.5 + 0.5 * coverages)
 
     def __init__(self):
         self.mean_change, self.change = 1.0, 0.0
         self.restart(1.0)
 
     def restart(self, size):
-        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal())
+        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal)
         self.scale.beta[1] = 1.0
         self.size = self.recent = max(size, 1e-4)
         self.seen = self.run = 0
-
-    @classmethod
-    def normal(cls):
-        return special.ndtri(0.5 + 0.5 * cls.coverages)
 
     def issue(self, deviation):
         ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
@@ -400,10 +386,10 @@ class Intervals:
 
     def width(self, coverage):
         """The half width, linear in normal deviations between the coverages, and beyond the last in proportion."""
-        z, normal = special.ndtri(0.5 + 0.5 * coverage), self.normal()
-        if z > normal[-1]:
-            return self.half[-1] * z / normal[-1]
-        return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
+        z = special.ndtri(0.5 + 0.5 * coverage)
+        if z > self.normal[-1]:
+            return self.half[-1] * z / self.normal[-1]
+        return float(np.interp(z, [0.0, *self.normal], [0.0, *self.half]))
 
     def learn(self, y, change, w, said, late):
         error = abs(y - said.answer)
@@ -568,11 +554,7 @@ class Neighbours:
         self.relief = {}  # Σ s and Σ s² of every feature
 
     def look(self, points, x, weights):
-        def distance(point):
-            names = x.keys() | point.x.keys()
-            return sum(weights.get(name, 1.0) * (x.get(name, 0.0) - point.x.get(name, 0.0)) ** 2 for name in names)
-
-        self.x, self.nearest = x, sorted(points, key=distance)[:4]
+        self.x, self.nearest = x, sorted(points, key=lambda point: distance2(x, point.x, weights))[:4]
 
     def ask(self, n_classes):
         self.votes = [sum(point.y == o for point in self.nearest) for o in range(n_classes)]
@@ -963,21 +945,17 @@ class OKL:
         if self.task == "regression":
             y = self.standardised(y)
         if w > 0.0:
-            relative = (
-                w * np.mean(self.sample_weights) / np.mean(np.square(self.sample_weights))
-                if self.sample_weights
-                else 1.0
-            )
+            before = self.sample_weights or [w]
+            relative = w * np.mean(before) / np.mean(np.square(before))
             self.sample_weights.append(w)
             self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()
 
     def standardised(self, y):
-        before, deviation = self.target.moments()[0] if self.target.values else 0.0, self.deviation()
+        before, deviation = self.centre(), self.deviation()
         again = self.target.add(y)
-        mean = self.target.moments()[0]
-        ratio, shift = deviation / self.deviation(), (before - mean) / self.deviation()
+        ratio, shift = deviation / self.deviation(), (before - self.centre()) / self.deviation()
         if self.seen > 2 and again:
             self.intervals.rescale_sizes(ratio)
         elif self.seen > 2:
@@ -992,8 +970,9 @@ class OKL:
             self.forests[0].forest.act("rescale", ratio, shift)
             self.forests[1].forest.act("rescale", ratio, 0.0)
             self.intervals.rescale(ratio)
-            self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
-        self.exact = (y - mean) / self.deviation()
+            self.last = ratio * self.last + shift
+            self.change.rescale(ratio)
+        self.exact = (y - self.centre()) / self.deviation()
         return self.target.standing(y)
 
     def learn_experts(self, y, w, said):
@@ -1060,9 +1039,8 @@ class OKL:
             return self.judge_target(y, w, said, late, discount)
         likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
         if self.task == "multiclass":
-            self.bayes.kappa, self.bayes.curvature = tempered(
-                self.bayes.kappa, self.bayes.curvature, self.bayes.score, y, 0.01, 2.0
-            )
+            bayes = self.bayes
+            bayes.kappa, bayes.curvature = tempered(bayes.kappa, bayes.curvature, bayes.score, y, 0.01, 2.0)
             for process in self.processes:
                 process.inverse_temperature, process.curvature = tempered(
                     process.inverse_temperature, process.curvature, process.m, y, 1.0, 50.0
@@ -1192,13 +1170,9 @@ class OKL:
 
     def tune(self):
         """Every γ from the mean squared distance of consecutive samples, and their mean square."""
-        pairs = list(zip(self.samples, self.samples[1:], strict=False))
         for kernel in self.kernels + [first.kernel for first in self.firsts]:
             w = self.weights[kernel.metric]
-            distances = [
-                sum(w.get(name, 1.0) * (a.get(name, 0.0) - b.get(name, 0.0)) ** 2 for name in a.keys() | b.keys())
-                for a, b in pairs
-            ]
+            distances = [distance2(a, b, w) for a, b in itertools.pairwise(self.samples)]
             squares = [sum(w.get(name, 1.0) * v**2 for name, v in a.items()) for a in self.samples]
             distance, square = float(np.mean(distances)), float(np.mean(squares))
             kernel.gamma = 3.0 * kernel.scale / distance if distance > 0.0 else 0.0

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import scipy.linalg
 import scipy.optimize
 
 from tests.reference.expansion import Twin
-from tests.reference.tools import largest, least_squares, sign, smallest, step_size
+from tests.reference.tools import largest, sign, smallest, step_size
 
 RIDGE = 1e-8  # relative, on the diagonal, only where BDUOL clips the solution of a linear system
 LOSS = 1e-9  # "suffers a loss" in the passive-aggressive families
 
 
-def hinge_loss(y, p):
-    """Loss and the sign of the update."""
-    return max(0.0, 1.0 - y * p), y
-
-
 class PassiveAggressive(Twin):
     def suffer(self, y, p):
-        return hinge_loss(y, p)
+        """Loss and the sign of the update."""
+        return max(0.0, 1.0 - y * p), y
 
 
 class Insensitive:
     """Regression with the same steps."""
 
-    def __init__(self, kernel, *, eps=0.1, **options):
-        super().__init__(kernel, **options)
-        self.eps = eps
+    eps = 0.1
 
     def suffer(self, y, p):
         return max(0.0, abs(y - p) - self.eps), sign(y - p)
@@ -39,10 +31,7 @@ class Insensitive:
 class KernelPAClassifier(PassiveAggressive):
     """Crammer et al. 2006: PA, PA-I, PA-II as mode 0, 1, 2."""
 
-    def __init__(self, kernel, *, C=1.0, mode=1):
-        super().__init__(kernel)
-        self.C = C
-        self.mode = mode
+    C, mode = 1.0, 1
 
     def learn(self, x, y):
         self.t += 1
@@ -61,11 +50,7 @@ class KernelPARegressor(Insensitive, KernelPAClassifier):
 class BPAClassifier(PassiveAggressive):
     """Wang & Vucetic 2010."""
 
-    def __init__(self, kernel, *, budget=100, C=1.0, maintenance="simple"):
-        super().__init__(kernel)
-        self.budget = budget
-        self.C = C
-        self.maintenance = maintenance
+    budget, C, maintenance = 100, 1.0, "simple"
 
     def learn(self, x, y):
         self.t += 1
@@ -104,22 +89,18 @@ class BPAClassifier(PassiveAggressive):
         """V without t, beta (that of t first), and alpha_r^2 ||kappa_r - P_V kappa_r||^2."""
         V = self.spanning_set(r, x)
         points = [x] + [self.support[i] for i in V]
-        KV = self.matrix(points)
-        kr = np.array([self.kernel(a, self.support[r]) for a in points])
         kt = np.array([self.kernel(a, x) for a in points])
         ar = self.alpha[r]
-        project_r, project_t = least_squares(KV, kr), least_squares(KV, kt)
+        project_r, delta2 = self.projection(self.support[r], points)
+        project_t, _ = self.projection(x, points)
 
         value = self.f(x) - ar * self.kernel(self.support[r], x) + ar * kt @ project_r
         loss, s = self.suffer(y, value)
         tau = min(self.C, loss / (kt @ project_t))
         beta = ar * project_r + tau * s * project_t
-
-        krr = self.kernel(self.support[r], self.support[r])
-        delta2 = krr - kr @ project_r
-        if delta2 < 1e-12 * krr:  # Decision: the residual of a dependent point is rounding
-            delta2 = 0.0
-        return V, beta, float(ar**2 * delta2)
+        # Decision: the residual of a dependent point is rounding.
+        dependent = delta2 < 1e-12 * self.kernel(self.support[r], self.support[r])
+        return V, beta, 0.0 if dependent else float(ar**2 * delta2)
 
 
 class BPARegressor(Insensitive, BPAClassifier):
@@ -129,13 +110,11 @@ class BPARegressor(Insensitive, BPAClassifier):
 class SPAClassifier(PassiveAggressive):
     """Lu, Zhao & Hoi 2016, Algorithm 1."""
 
-    def __init__(self, kernel, *, learning_rate=1.0, alpha=1.0, beta=5.0, averaged=True, seed=None):
-        super().__init__(kernel)
-        self.learning_rate = learning_rate
+    learning_rate, beta, averaged = 1.0, 5.0, True
+
+    def __init__(self, kernel, *, alpha=1.0, **parameters):
+        super().__init__(kernel, **parameters)
         self.max_loss = alpha  # the name `alpha` is taken by the coefficients
-        self.beta = beta
-        self.averaged = averaged
-        self.rng = random.Random(seed)
 
     def decision(self, x):
         return self.average(x, len(self.history)) if self.averaged else self.f(x)
@@ -180,13 +159,10 @@ def two_variable_step(loss_t, loss_b, k_t, k_b, w, gamma_b, C):
     return middle, best(middle)
 
 
-class DUOLClassifier(Twin):
+class DUOLClassifier(PassiveAggressive):
     """Zhao, Hoi & Jin 2011, as in the BDUOL poster; gamma_i = y_i alpha_i."""
 
-    def __init__(self, kernel, *, C=1.0, rho=0.0):
-        super().__init__(kernel)
-        self.C = C
-        self.rho = rho
+    C, rho = 1.0, 0.0
 
     def learn(self, x, y):
         self.t += 1
@@ -194,11 +170,11 @@ class DUOLClassifier(Twin):
             self.double_update(x, y)
 
     def double_update(self, x, y):
-        loss, _ = hinge_loss(y, self.f(x))
+        loss, _ = self.suffer(y, self.f(x))
         if loss <= LOSS:
             return
         k = self.kernel(x, x)
-        losses = [hinge_loss(self.label[i], self.f(v))[0] for i, v in enumerate(self.support)]
+        losses = [self.suffer(self.label[i], self.f(v))[0] for i, v in enumerate(self.support)]
         wrong = [i for i, loss_i in enumerate(losses) if loss_i > LOSS]
         w = {i: y * self.label[i] * self.kernel(x, self.support[i]) for i in wrong}
         if wrong:
@@ -225,16 +201,13 @@ def box_least_squares(H, c, low, high):
 class BDUOLClassifier(DUOLClassifier):
     """Zhao & Hoi: DUOL on a budget."""
 
-    def __init__(self, kernel, *, budget=100, C=1.0, rho=0.0, maintenance="nearest"):
-        super().__init__(kernel, C=C, rho=rho)
-        self.budget = budget
-        self.maintenance = maintenance
+    budget, maintenance = 100, "nearest"
 
     def learn(self, x, y):
         self.t += 1
         if self.kernel(x, x) <= 0:
             return
-        loss, _ = hinge_loss(y, self.f(x))
+        loss, _ = self.suffer(y, self.f(x))
         if loss > LOSS and len(self.support) == self.budget:
             self.discard()
         self.double_update(x, y)  # with the loss after the removal

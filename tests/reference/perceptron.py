@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import scipy.optimize
@@ -22,10 +21,7 @@ class KernelPerceptronClassifier(Twin):
 class RBPClassifier(Twin):
     """Cavallanti, Cesa-Bianchi & Gentile 2007."""
 
-    def __init__(self, kernel, *, budget=100, seed=None):
-        super().__init__(kernel)
-        self.budget = budget
-        self.rng = random.Random(seed)
+    budget = 100
 
     def learn(self, x, y):
         self.t += 1
@@ -38,9 +34,7 @@ class RBPClassifier(Twin):
 class BudgetPerceptronClassifier(Twin):
     """Crammer, Kandola & Singer 2003, with a cache of fixed size."""
 
-    def __init__(self, kernel, *, budget=100, tolerance=0.0):
-        super().__init__(kernel)
-        self.budget, self.tolerance = budget, tolerance
+    budget, tolerance = 100, 0.0
 
     def learn(self, x, y):
         self.t += 1
@@ -59,10 +53,12 @@ class BudgetPerceptronClassifier(Twin):
 class ALMAClassifier(Twin):
     """Gentile 2001 for p = 2."""
 
-    def __init__(self, kernel, *, alpha=0.9, B=None, C=2.0**0.5):
-        super().__init__(kernel)
-        self.share, self.B, self.C = alpha, 1.0 / alpha if B is None else B, C
-        self.k = 1
+    C = 2.0**0.5
+    k = 1
+
+    def __init__(self, kernel, *, alpha=0.9, B=None, **parameters):
+        super().__init__(kernel, **parameters)
+        self.share, self.B = alpha, 1.0 / alpha if B is None else B
 
     def learn(self, x, y):
         self.t += 1
@@ -88,11 +84,8 @@ def forgetron_shrinkage(delta, mu, Q, M):
 class ForgetronClassifier(Twin):
     """The self-tuned Forgetron, Dekel, Shalev-Shwartz & Singer 2008."""
 
-    def __init__(self, kernel, *, budget=100):
-        super().__init__(kernel)
-        self.budget = budget
-        self.M = 0
-        self.Q = 0.0
+    budget = 100
+    M, Q = 0, 0.0
 
     def learn(self, x, y):
         self.t += 1
@@ -113,10 +106,7 @@ class ForgetronClassifier(Twin):
 class ProjectronClassifier(Twin):
     """Orabona, Keshet & Caputo 2009."""
 
-    def __init__(self, kernel, *, tolerance=0.1, budget=None):
-        super().__init__(kernel)
-        self.tolerance = tolerance
-        self.budget = budget
+    tolerance, budget = 0.1, None
 
     def learn(self, x, y):
         self.t += 1
@@ -153,12 +143,8 @@ class ProjectronPlusPlusClassifier(ProjectronClassifier):
 class AVPClassifier(Twin):
     """Liao et al. 2024, Algorithm 1."""
 
-    def __init__(self, kernel, *, radius=math.inf, learning_rate=1.0, epsilon=0.6):
-        super().__init__(kernel)
-        self.radius = radius
-        self.learning_rate = learning_rate
-        self.epsilon = epsilon
-        self.mistakes = 0
+    radius, learning_rate, epsilon = math.inf, 1.0, 0.6
+    mistakes = 0
 
     def rate(self):
         if self.learning_rate == "adaptive":  # Corollary 2
@@ -181,12 +167,14 @@ class AVPClassifier(Twin):
 class AhpatronClassifier(AVPClassifier):
     """Liao et al. 2024, Algorithm 2: AVP with halving."""
 
-    def __init__(self, kernel, *, budget=100, radius=None, learning_rate=None, epsilon=0.5, ridge=5e-4):
-        radius = math.sqrt(budget) / 2 if radius is None else radius
-        rate = radius / math.sqrt(4 * budget) if learning_rate is None else learning_rate
-        super().__init__(kernel, radius=radius, learning_rate=rate, epsilon=epsilon)
-        self.budget = budget
-        self.ridge = ridge
+    budget, radius, learning_rate, epsilon, ridge = 100, None, None, 0.5, 5e-4
+
+    def __init__(self, kernel, **parameters):
+        super().__init__(kernel, **parameters)
+        if self.radius is None:
+            self.radius = math.sqrt(self.budget) / 2
+        if self.learning_rate is None:
+            self.learning_rate = self.radius / math.sqrt(4 * self.budget)
 
     def make_room(self):
         if len(self.support) < self.budget:

@@ -36,9 +36,10 @@ def weighted_svm(K, positive, negative):
 class TVMClassifier(Twin):
     SLACK = 1e-6  # Decision: |f| is beyond the buffer if it exceeds it by more than the precision of f
 
-    def __init__(self, kernel, *, budget=100, C=1.0, buffer=1.0, merging="global"):
-        super().__init__(kernel)
-        self.budget, self.C, self.buffer, self.merging = budget, C, buffer, merging
+    budget, C, buffer, merging = 100, 1.0, 1.0, "global"
+
+    def __init__(self, kernel, **parameters):
+        super().__init__(kernel, **parameters)
         self.weight = {}  # weights of the samples that each prototype represents, by birth number: [negative, positive]
 
     def learn(self, x, y):

@@ -31,7 +31,7 @@ def moved(name: str, donors: list[Any]) -> list[State]:
     shape = donors[0].state[name]
     found = []
     for each in donors:
-        to = np.full(1 + max([-1, *each.places.tolist()]), GONE, dtype=np.int32)
+        to = np.full(1 + each.places.max(initial=-1), GONE, dtype=np.int32)
         to[each.places] = each.columns
         forest = dict(each.state[name])
         same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
