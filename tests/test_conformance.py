@@ -261,6 +261,25 @@ def test_predictions_change_nothing(cls, options, kind):
 
 
 @each_variant
+def test_reading_changes_nothing(cls, options):
+    """What is asked of a model about a sample, or about itself, between the prediction and the label."""
+    asked, silent = small(cls, **options), small(cls, **options)
+    names = [name for name in dir(cls) if not name.startswith("_") and name != "learn_one"]
+    properties = [name for name in names if isinstance(getattr(cls, name), property)]
+    for x, y in streams.dense(task(cls), n=60):
+        decision(asked, x)
+        for name in properties:
+            getattr(asked, name)
+        for name in names:
+            if name.endswith("_one"):
+                getattr(asked, name)(x)
+        learn(asked, [(x, y)])
+        decision(silent, x)
+        learn(silent, [(x, y)])
+    assert knowledge(asked) == knowledge(silent)
+
+
+@each_variant
 def test_a_sample_may_change_between_calls(cls, options):
     """The memo compares values, not dicts, and nothing keeps the caller's dict."""
     model, other, changing = small(cls, **options), small(cls, **options), {}

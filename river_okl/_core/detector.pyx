@@ -233,7 +233,7 @@ cdef class Detector(ScaledPoints):
     cdef int step(self, Sample *x, double w) except -1:
         """Decide what the sample updates, learn it, and forget unused features."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
-        cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
+        cdef bint strange = self.level > -log(1.0 - STRANGE), candidate, learns = True
         cdef double cost
         cdef Py_ssize_t victim = -1
         self.fresh = False
@@ -244,14 +244,12 @@ cdef class Detector(ScaledPoints):
                 cost = 1.0 if self.distances.to_previous(x) < ALIKE * self.distances.mean_distance(METRIC) else UNLIKE
                 learns = self.tokens >= cost
                 self.tokens -= cost * learns
-        moved = self.crowd > 0.5
+        candidate = w > 0.0 and (self.crowd > 0.5 or not strange)
         if learns:
-            joins = w > 0.0 and (moved or not strange)
-            if joins:
+            if candidate:
                 victim = self.victim(w)
-                joins = victim < self.budget
-            self.learn_sample(x, w > 0.0, joins, victim)
-            if w > 0.0 and (moved or not strange):
+            self.learn_sample(x, w > 0.0, candidate and victim < self.budget, victim)
+            if candidate:
                 self.residuals.learn(x)
                 self.candidates += 1.0
                 self.weight += w

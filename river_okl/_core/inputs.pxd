@@ -4,19 +4,13 @@ from libc.string cimport memset
 
 from river_okl._core.store.sample cimport Sample
 
-cdef extern from *:
-    """
-    /* of an input: if features are not scaled, larger ones would cancel all digits of a covariance */
-    #define LARGEST_INPUT 1e6
-    """
-    const double LARGEST_INPUT
-
 cdef enum:
     INPUTS = 256                # maximum, if a matrix over the inputs is stored
 
 
 cdef inline double bounded(double value) noexcept nogil:
-    return fmin(fmax(value, -LARGEST_INPUT), LARGEST_INPUT)
+    """Return an input clipped: if features are not scaled, larger ones would cancel all digits of a covariance."""
+    return fmin(fmax(value, -1e6), 1e6)
 
 
 cdef inline void inputs_of(const Sample *x, Py_ssize_t n, double *out) noexcept nogil:

@@ -14,6 +14,14 @@ cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) 
     linalg.solve_upper(l, ld, n, b)
 
 
+cdef inline void mirror(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil:
+    """Fill the upper triangle of a symmetric matrix."""
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        for j in range(i):
+            a[j * ld + i] = a[i * ld + j]
+
+
 cdef class Triangle(Owner):
     cdef readonly Py_ssize_t n, capacity
     cdef double *numbers            # [capacity, capacity], the lower triangle

@@ -204,12 +204,8 @@ cdef class Triangle(Owner):
 
     cdef void mirror(self) noexcept nogil:
         """Fill the upper triangle, for ``times_mirrored``; valid until the next write."""
-        cdef Py_ssize_t i, j, ld = self.capacity
-        cdef double *a = self.numbers
         self.settle()
-        for i in range(self.n):
-            for j in range(i):
-                a[j * ld + i] = a[i * ld + j]
+        mirror(self.numbers, self.capacity, self.n)
 
     cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
         """Set out = A v, faster than ``times`` for many v."""
@@ -257,14 +253,8 @@ cdef class Triangle(Owner):
 
     def diagonal(self):
         """Return a copy of the diagonal."""
-        cdef Py_ssize_t i
-        cdef double[::1] view
         self.settle()
-        out = np.empty(self.n)
-        view = out
-        for i in range(self.n):
-            view[i] = self.numbers[i * self.capacity + i]
-        return out
+        return viewed(self.numbers, self.n * self.capacity, FLOAT64)[:: self.capacity + 1].copy()
 
     cdef object rows(self):
         """The rows that there are, on the buffer."""
@@ -273,11 +263,8 @@ cdef class Triangle(Owner):
 
     def matrix(self):
         """Return a copy of the full matrix."""
-        self.settle()
-        out = np.tril(self.rows())
-        rows, columns = np.triu_indices(self.n, 1)
-        out[rows, columns] = out[columns, rows]
-        return out
+        self.mirror()
+        return self.rows().copy()
 
     def state(self):
         """Return the lower triangle, row after row."""

@@ -95,8 +95,7 @@ cdef class Window(Ring):
 
     def state(self):
         """Return the numbers in the order of arrival."""
-        cdef Py_ssize_t i
-        return np.array([(<double *> self.at(i))[0] for i in range(self.n)], dtype=np.float64)
+        return self.latest(np.dtype(np.float64))
 
     def restore(self, numbers):
         """Resume from a state, after checking every number."""

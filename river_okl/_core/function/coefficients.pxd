@@ -34,8 +34,8 @@ cdef class Coefficients(Owner):
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept
     cdef double squared_size(self, Py_ssize_t i) noexcept
     cdef object magnitudes(self, Py_ssize_t n)
-    cdef object read(self, Py_ssize_t column, Py_ssize_t n)
-    cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1
+    cdef object read(self, Py_ssize_t n)
+    cdef int write(self, values, Py_ssize_t n) except -1
     cdef object read_all(self, Py_ssize_t n)
     cdef int write_all(self, matrix, Py_ssize_t n) except -1
     cdef dict state(self, Py_ssize_t n)

@@ -182,20 +182,20 @@ cdef class Coefficients(Owner):
             view[i] = sqrt(self.squared_size(i)) * fabs(self.scale)
         return out
 
-    cdef object read(self, Py_ssize_t column, Py_ssize_t n):
-        """Return a copy of α of a column."""
-        out = array_of(self.coef[column], n)
+    cdef object read(self, Py_ssize_t n):
+        """Return a copy of α of the first column."""
+        out = array_of(self.coef[0], n)
         out *= self.scale
         return out
 
-    cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1:
-        """Set α of a column."""
+    cdef int write(self, values, Py_ssize_t n) except -1:
+        """Set α of the first column."""
         cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
         cdef Py_ssize_t i
         if v.shape[0] != n:
             raise ValueError(f"{v.shape[0]} coefficients for {n} support vectors")
         for i in range(n):
-            self.coef[column][i] = v[i] / self.scale
+            self.coef[0][i] = v[i] / self.scale
         return 0
 
     cdef object read_all(self, Py_ssize_t n):

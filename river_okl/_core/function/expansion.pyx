@@ -183,9 +183,8 @@ cdef class Expansion(Function):
         highest-scoring other class (the first of a tie).  x becomes the last sample and updates a data-driven γ.
         """
         cdef double value
-        if self.alpha.n_classes > 0 or target >= 0:
-            if not 0 <= target < self.alpha.n_classes:
-                raise IndexError(f"class {target} of {self.alpha.n_classes}")
+        if (self.alpha.n_classes > 0 or target >= 0) and not 0 <= target < self.alpha.n_classes:
+            raise IndexError(f"class {target} of {self.alpha.n_classes}")
         self.ald_residual_valid = False  # solve again, as a newly loaded model would: solving has side effects
         if self.spare:
             self.finish_interrupted()
@@ -244,12 +243,8 @@ cdef class Expansion(Function):
 
     cdef int finish_interrupted(self) except -1:
         """Remove the excess support vectors of a step interrupted before its removal."""
-        cdef Py_ssize_t i, newest = 0
         while self.budget is not None and self.points.n > self.budget:
-            for i in range(self.points.n):
-                if self.points.birth[i] > self.points.birth[newest]:
-                    newest = i
-            self.remove(newest)
+            self.remove(self.points.births.argmax())
         return 0
 
     cdef int kernel_moved(self) except -1:
@@ -492,12 +487,12 @@ cdef class Expansion(Function):
     def coefficients(self):
         """A copy of α of output 0; settable, with one value per support vector.  Raises with classes."""
         self.alpha.reject_classes()
-        return self.alpha.read(0, self.points.n)
+        return self.alpha.read(self.points.n)
 
     @coefficients.setter
     def coefficients(self, values):
         self.alpha.reject_classes()
-        self.alpha.write(0, values, self.points.n)
+        self.alpha.write(values, self.points.n)
         self.changed()
         self.norms.stale = True
 

@@ -8,7 +8,6 @@ full it becomes ``old``, from which names still in use move back.
 import numpy as np
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
@@ -19,7 +18,7 @@ from river_okl._core.loops cimport FARTHEST
 from river_okl._core.simd cimport fourier, linalg
 from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport LANES, Points
-from river_okl._core.store.sample cimport Frame, Sample, same_name
+from river_okl._core.store.sample cimport Frame, Sample, same_names, set_key
 
 from river_okl._core.function.frequencies import frequencies
 from river_okl._core.states import checked_numbers, checked_whole
@@ -70,10 +69,8 @@ cdef class RandomFeatures(Owner):
     cdef Py_ssize_t size, allocated
     cdef const double **pointers    # [allocated] arguments of the loops
     cdef double *values
-    cdef double *numbers            # [allocated] the values of the last sample
     cdef double *z                  # [2 D]
-    cdef double gamma
-    cdef bint fresh
+    cdef bint fresh                 # whether z is that of the last sample
 
     def __cinit__(self, Py_ssize_t n_components, key):
         self.D = n_components
@@ -87,7 +84,7 @@ cdef class RandomFeatures(Owner):
     cdef void forget_names(self) noexcept:
         cdef Py_ssize_t i
         for i in range(self.size):
-            Py_XDECREF(self.keys[i])
+            set_key(&self.keys[i], NULL)
         self.size = 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:
@@ -100,7 +97,6 @@ cdef class RandomFeatures(Owner):
             self.items = <Item *> self.resize(self.items, 0, allocated, sizeof(Item))
             self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
             self.values = self.doubles(self.values, 0, allocated)
-            self.numbers = self.doubles(self.numbers, 0, allocated)
             self.allocated = allocated
         return 0
 
@@ -115,7 +111,7 @@ cdef class RandomFeatures(Owner):
         return column
 
     cdef int look_up(self, Sample *x) except -1:
-        """Look up the columns of the features of x, if they differ from those of the previous sample."""
+        """Look up the columns of the features of x."""
         cdef Py_ssize_t i
         cdef PyObject *known
         cdef list columns = []
@@ -125,52 +121,30 @@ cdef class RandomFeatures(Owner):
         self.reserve(x.size)
         self.columns = columns
         for i in range(x.size):
-            Py_INCREF(<object> x.keys[i])
-            self.keys[i] = x.keys[i]
+            set_key(&self.keys[i], x.keys[i])
             self.items[i].column = (<Column> columns[i]).numbers
             self.items[i].position = i
         self.size = x.size
         qsort(self.items, self.size, sizeof(Item), by_frequency)
         return 0
 
-    cdef bint same_names(self, Sample *x) noexcept:
-        cdef Py_ssize_t i
-        if x.size != self.size:
-            return False
-        for i in range(x.size):
-            if not same_name(x.keys[i], self.keys[i]):
-                return False
-        return True
-
     cdef int see(self, Sample *x, double gamma) except -1:
-        """Compute z of this sample, unless sample and γ are those of the last call."""
-        cdef Py_ssize_t i
-        cdef bint again = self.same_names(x)
-        if not again:
-            self.fresh = False
-            self.look_up(x)
-        again = again and self.fresh and gamma == self.gamma
-        for i in range(x.size):
-            again = again and x.numbers[i] == self.numbers[i]
-            self.numbers[i] = x.numbers[i]
-        if not again:
-            self.gamma = gamma
-            self.compute()
-        return 0
-
-    cdef void compute(self) noexcept:
-        """Compute z from ``numbers``, ``items`` and γ."""
+        """Compute z of this sample, now the last one."""
         cdef Py_ssize_t i, m = 0
-        cdef double sum = 0.0, scale = sqrt(2.0 * self.gamma)
+        cdef double sum = 0.0, scale = sqrt(2.0 * gamma)
+        self.fresh = False
+        if x.size != self.size or not same_names(x.keys, self.keys, x.size):
+            self.look_up(x)
         for i in range(self.size):
-            if self.numbers[self.items[i].position] != 0.0:
+            if x.numbers[self.items[i].position] != 0.0:
                 self.pointers[m] = self.items[i].column
-                self.values[m] = self.numbers[self.items[i].position]
+                self.values[m] = x.numbers[self.items[i].position]
                 sum += fabs(self.values[m])
                 m += 1
         features = fourier.features if scale * sum * LARGEST_FREQUENCY <= FARTHEST else fourier.far
         features(self.pointers, self.values, m, self.D, scale, sqrt(1.0 / self.D), self.z)
         self.fresh = True
+        return 0
 
 
 cdef class FourierExpansion(Function):
@@ -217,8 +191,9 @@ cdef class FourierExpansion(Function):
 
     cdef int look(self, sample) except -1:
         """Make this the last sample and compute its features."""
-        self.rows.look(sample)
-        return self.features.see(&self.rows.samples[self.rows.last], self.rows.kernel.factors[0].gamma)
+        if self.rows.look(sample) or not self.features.fresh:
+            self.features.see(&self.rows.samples[self.rows.last], self.rows.kernel.factors[0].gamma)
+        return 0
 
     cdef double at(self, Py_ssize_t c) noexcept:
         """Return f, or that of class c, at the last sample."""
@@ -342,6 +317,7 @@ cdef class FourierExpansion(Function):
         if weights is not None:
             weights = checked_numbers("the weights of features", weights, (max(1, n_classes), self.size))
         self.rows.kernel.restore(state["kernel"])
+        self.rows.kernel_moved()
         if key != self.features.key:
             self.features = RandomFeatures(self.features.D, key)
         self.n_classes = n_classes

@@ -6,7 +6,6 @@ from river_okl._core.store.memory cimport Owner
 
 @cython.final
 cdef class Gram(Owner):
-    cdef Py_ssize_t capacity
     cdef Triangle gram           # K
     cdef Triangle inverse        # K⁻¹
     cdef double *solution        # d = K⁻¹ k of the last solve
@@ -19,13 +18,11 @@ cdef class Gram(Owner):
     cdef int grow(self, const double *k, double k_self, double ald_residual) except -1
     cdef void shrink(self, Py_ssize_t i) noexcept
     cdef void clear(self) noexcept
-    cdef double *gram_times_solution(self) noexcept
     cdef int append_row(self, const double *k, double k_self) except -1
     cdef int rebuild(self) except -1
     cdef double ald_residual(self, const double *k, double k_self) noexcept
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
-    cdef void times(self, const double *v, bint inverted, double *out) noexcept
     cdef object times_vector(self, vector, bint inverted)
     cdef dict state(self)
     cdef int restore(self, dict state, Py_ssize_t n) except -1

@@ -43,12 +43,11 @@ cdef class Gram(Owner):
         self.gram, self.inverse = Triangle(0), Triangle(0)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        if capacity > self.capacity:
-            self.solution = self.doubles(self.solution, self.capacity, capacity)
-            self.residual = self.doubles(self.residual, self.capacity, capacity)
+        if capacity > self.gram.capacity:
+            self.solution = self.doubles(self.solution, self.gram.capacity, capacity)
+            self.residual = self.doubles(self.residual, self.gram.capacity, capacity)
             self.gram.reserve(capacity)
             self.inverse.reserve(capacity)
-            self.capacity = capacity
         return 0
 
     cdef double solve(self, const double *k, double k_self) noexcept:
@@ -102,10 +101,6 @@ cdef class Gram(Owner):
         for i in range(self.gram.n):
             worst = max(worst, fabs(self.residual[i]))
         return worst
-
-    cdef double *gram_times_solution(self) noexcept:
-        self.gram.times(1.0, self.solution, self.residual)
-        return self.residual
 
     cdef int append_row(self, const double *k, double k_self) except -1:
         """Append the new point to K only; call ``rebuild`` afterwards."""
@@ -178,19 +173,17 @@ cdef class Gram(Owner):
         self.steps = 0
         return 0
 
-    cdef void times(self, const double *v, bint inverted, double *out) noexcept:
-        """Set out = K v, or K⁻¹ v."""
-        (self.inverse if inverted else self.gram).times(1.0, v, out)
-
     cdef object times_vector(self, vector, bint inverted):
-        """Return ``times`` of an array."""
-        cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
-        if v.shape[0] != self.gram.n:
-            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.gram.n} support vectors")
-        cdef double[::1] out = np.empty(max(self.gram.n, 1))
-        if self.gram.n:
-            self.times(&v[0], inverted, &out[0])
-        return np.asarray(out)[: self.gram.n]
+        """Return K v, or K⁻¹ v."""
+        cdef Triangle matrix = self.inverse if inverted else self.gram
+        cdef double[::1] view, v = np.ascontiguousarray(vector, dtype=np.float64)
+        if v.shape[0] != matrix.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {matrix.n} support vectors")
+        out = np.empty(matrix.n)
+        if matrix.n:
+            view = out
+            matrix.times(1.0, &v[0], &view[0])
+        return out
 
     # As a whole -------------------------------------------------------------------------------------------------------
 

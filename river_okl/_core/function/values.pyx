@@ -118,20 +118,19 @@ cdef class Norms(Owner):
         memset(self.norms, 0, n_columns * 8)
         if self.gram is not None:
             for o in range(n_columns):
-                self.gram.times(self.alpha.coef[o], False, other)
+                self.gram.gram.times(1.0, self.alpha.coef[o], other)
                 for i in range(n):
                     self.norms[o] += square * self.alpha.coef[o][i] * other[i]
                     if o == 0 and self.keeps_values:
                         self.values[i] = other[i]
-            memcpy(self.peaks, self.norms, n_columns * 8)
-            return 0
-        for i in range(n):
-            self.rows.compute_of(i, other)
-            for o in range(n_columns):
-                value = loops.inner(other, self.alpha.coef[o], self.rows.points.padded())
-                self.norms[o] += square * self.alpha.coef[o][i] * value
-                if o == 0 and self.keeps_values:
-                    self.values[i] = value
+        else:
+            for i in range(n):
+                self.rows.compute_of(i, other)
+                for o in range(n_columns):
+                    value = loops.inner(other, self.alpha.coef[o], self.rows.points.padded())
+                    self.norms[o] += square * self.alpha.coef[o][i] * value
+                    if o == 0 and self.keeps_values:
+                        self.values[i] = value
         memcpy(self.peaks, self.norms, n_columns * 8)
         return 0
 
@@ -205,8 +204,7 @@ cdef class Norms(Owner):
         cdef double *coef
         if not self.tracks():
             return 0
-        self.rows.prepare_points()
-        self.rows.row_of_point(i, other)
+        self.rows.compute_of(i, other)
         for o in range(self.alpha.n_columns):
             coef = self.alpha.coef[o]
             value = loops.inner(other, coef, self.rows.points.padded())
@@ -224,7 +222,8 @@ cdef class Norms(Owner):
         cdef double *image
         cdef int a
         if self.tracks():
-            image = self.gram.gram_times_solution()
+            image = self.gram.residual
+            self.gram.gram.times(1.0, self.gram.solution, image)
             for a in range(self.alpha.n_along):
                 column = self.alpha.column(a, output)
                 step = self.alpha.signed_unit(a) * c
@@ -318,16 +317,11 @@ cdef class Norms(Owner):
 
     cdef int check_sizes(self) except -1:
         """Raise ValueError if a number is too large for later steps."""
-        cdef Py_ssize_t o, n = self.rows.points.n
-        for o in range(self.alpha.n_columns):
-            largest = min(LARGEST_UNSCALED, LARGEST_NUMBER / abs(self.alpha.scale))
-            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,), -largest, largest)
-        for name, numbers in (
-            ("norms", array_of(self.norms, self.alpha.n_columns)),
-            ("peaks", array_of(self.peaks, self.alpha.n_columns)),
-            ("values", array_of(self.values, n if self.keeps_values else 0)),
-        ):
-            checked_numbers(name, numbers, numbers.shape, -LARGEST_SQUARE, LARGEST_SQUARE)
+        largest = min(LARGEST_UNSCALED, LARGEST_NUMBER / abs(self.alpha.scale))
+        coef, state = self.alpha.state(self.rows.points.n)["coef"], self.state()
+        checked_numbers("coef", coef, coef.shape, -largest, largest)
+        for name in ("norms", "peaks", "values"):
+            checked_numbers(name, state[name], state[name].shape, -LARGEST_SQUARE, LARGEST_SQUARE)
         return 0
 
     cdef object check(self, gram, double slack):

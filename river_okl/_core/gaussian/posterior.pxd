@@ -57,6 +57,7 @@ cdef class Posterior(Owner):
     cdef void learn(self, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
+    cdef object read_means(self)
     cdef void restart(self) noexcept nogil
     cdef void exchange(self, const double *before, const double *after) noexcept nogil
     cdef void discount(self, double keep) noexcept nogil

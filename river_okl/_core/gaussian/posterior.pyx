@@ -32,6 +32,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport softmax
+from river_okl._core.linalg cimport mirror
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.memory cimport array_of, fill
 
@@ -81,16 +82,14 @@ cdef class Basis(Owner):
 
     cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept:
         """Implement ``Posterior.add_losses`` for many columns: Σ α_i² is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
-        cdef Py_ssize_t i, j, n = self.inverse.n, ld = self.capacity
+        cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
         cdef double *squares = self.products
         cdef double *product = self.products + ld * ld
         cdef const double *inverse = self.inverse.numbers
         self.inverse.mirror()
         memset(self.products, 0, 2 * ld * ld * 8)
         linalg.add_product(means, 1, ld, n, means, ld, n, columns, True, squares, ld)
-        for i in range(n):
-            for j in range(i):
-                squares[j * ld + i] = squares[i * ld + j]
+        mirror(squares, ld, n)
         linalg.add_product(inverse, ld, 1, n, squares, ld, n, n, False, product, ld)
         for i in range(n):
             out[i] += weight * linalg.dot(product + i * ld, inverse + i * ld, n) / (
@@ -267,9 +266,7 @@ cdef class Posterior(Owner):
         cdef double keep = self.forgetting, root = sqrt(keep)
         if keep == 1.0:
             return
-        self.factor *= keep
-        if self.factor < SMALLEST_FACTOR:
-            self.fold()
+        self.discount(keep)
         for i in range(n):
             self.h[i] = keep * self.h[i] + (1.0 - keep) * self.prior_variance * k[i]
         for o in range(self.columns):
@@ -422,28 +419,25 @@ cdef class Posterior(Owner):
         memcpy(self.means, other.means, self.columns * ld * 8)
         self.factor = other.factor
 
+    cdef object read_means(self):
+        """Return a copy of μ: an array of shape (columns, points)."""
+        cdef Py_ssize_t o
+        self.settle()
+        return np.array([array_of(self.means + o * self.learned.capacity, self.learned.n) for o in range(self.columns)])
+
     def state(self):
         """Return the state by name, for ``restore``."""
-        cdef Py_ssize_t o, i, n = self.learned.n, ld = self.learned.capacity
-        self.settle()
-        return {
-            "means": np.array(
-                [[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]
-            ).reshape(self.columns, n),
-            "learned": self.learned.state(),
-            "factor": self.factor,
-        }
+        return {"means": self.read_means(), "learned": self.learned.state(), "factor": self.factor}
 
     def restore(self, dict state):
         """Resume from a state, after the basis."""
-        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
+        cdef Py_ssize_t o, n = self.basis.n
         means, factor = state["means"], checked_float(state, "factor", 0.5 * SMALLEST_FACTOR, 1.0)
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
         while self.columns < means.shape[0]:
             self.add_column()
         for o in range(self.columns):
-            for i in range(n):
-                self.means[o * ld + i] = means[o, i]
+            fill(self.means + o * self.learned.capacity, means[o], n)
         self.learned.restore(state["learned"], n)
         self.factor = factor
 

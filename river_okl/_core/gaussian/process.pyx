@@ -13,7 +13,7 @@ from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.memory cimport Owner, array_of
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
 
@@ -216,9 +216,8 @@ cdef class Process(Owner):
     cdef int fill_gram(self, double *gram) except -1:
         """Set the lower triangle of the dictionary's K, jitter included."""
         cdef Py_ssize_t i, ld = self.basis.capacity
-        self.rows.prepare_points()
         for i in range(self.points.n):
-            self.rows.row_of_point(i, self.rows.other)
+            self.rows.compute_of(i, self.rows.other)
             memcpy(gram + i * ld, self.rows.other, (i + 1) * 8)
             gram[i * ld + i] *= 1.0 + JITTER
         return 0
@@ -249,15 +248,13 @@ cdef class Process(Owner):
 
     def alpha(self):
         """Return K⁻¹ μ: the coefficients of E f, an array of shape (columns, points)."""
-        cdef Py_ssize_t o, n
-        cdef double[:, ::1] view
-        n = self.points.n
-        out = np.zeros((self.posterior.columns, max(n, 1)))
-        view = out
+        cdef Py_ssize_t o
+        out = np.zeros((self.posterior.columns, self.points.n))
+        cdef double[:, ::1] view = out
         self.posterior.settle()
-        for o in range(self.posterior.columns):
+        for o in range(self.posterior.columns if self.points.n else 0):
             self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
-        return out[:, :n] if n else out[:, :0].copy()
+        return out
 
     def coefficients(self):
         """Return the transpose of ``alpha``."""
@@ -271,23 +268,17 @@ cdef class Process(Owner):
     @property
     def row(self):
         """κ(z_i, x)"""
-        cdef Py_ssize_t i
-        return np.array([self.rows.row[i] for i in range(self.points.n)])
+        return array_of(self.rows.row, self.points.n)
 
     def covariance(self):
-        """Return S, for tests."""
+        """Return S."""
         gram = self.rows.gram()
         gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
         return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
 
     def means(self):
         """Return μ: an array of shape (columns, points)."""
-        cdef Py_ssize_t i, o
-        n, ld = self.points.n, self.basis.capacity
-        self.posterior.settle()
-        return np.array(
-            [[self.posterior.means[o * ld + i] for i in range(n)] for o in range(self.posterior.columns)]
-        ).reshape(self.posterior.columns, n)
+        return self.posterior.read_means()
 
     @property
     def norm2(self):

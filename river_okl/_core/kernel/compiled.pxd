@@ -2,14 +2,19 @@ cimport cython
 from river_okl._core.loops cimport Factor, Program, Term
 from river_okl._core.store.sample cimport Sample
 
+cpdef enum:
+    MAX_TERMS = 16
+    MAX_FACTORS = 32
+    BANDWIDTH_SAMPLES = 200
+
 
 @cython.final
 cdef class CompiledKernel:
     cdef readonly tuple terms
     cdef Program program
-    cdef Term c_terms[16]
-    cdef Factor factors[32]
-    cdef double auto[32]            # [factor] the constant of a data-driven γ, or 0
+    cdef Term c_terms[MAX_TERMS]
+    cdef Factor factors[MAX_FACTORS]
+    cdef double auto[MAX_FACTORS]   # [factor] the constant of a data-driven γ, or 0
     cdef readonly int n_factors
     cdef bint radial                # κ(x, x) is the same for all x
     cdef double radial_self

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport aligned_resize, okl_free
+from river_okl._core.store.memory cimport aligned, aligned_resize, okl_free
 from river_okl._core.store.points cimport LANES
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM
 
@@ -17,13 +17,7 @@ import numpy as np
 from river_okl._core.states import checked_flag, checked_float, checked_whole
 from river_okl._core.store.sample import plain
 
-cpdef enum:
-    BANDWIDTH_SAMPLES = 200
-
-MAX_TERMS, MAX_FACTORS = 16, 32  # the sizes of arrays in compiled.pxd
-
 SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
-
 
 FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
 """The constants in rows.h for exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree."""
@@ -138,24 +132,21 @@ cdef class CompiledKernel:
         return found
 
     cdef double self_similarity(self, double square) noexcept:
-        cdef double dots[16]
-        cdef double squares[16]
-        cdef double out[16]
-        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops require 64-byte alignment
-        cdef size_t shift2 = (64 - <size_t> squares % 64) % 64 // 8
-        cdef size_t shift3 = (64 - <size_t> out % 64) % 64 // 8
+        cdef double room[4 * LANES]
+        cdef double *dots = aligned(room)
+        cdef double *squares = dots + LANES
+        cdef double *out = squares + LANES
         cdef int i
         if self.radial:
             square = 0.0
             if self.radial_self != 0.0:
                 return self.radial_self
         for i in range(LANES):
-            dots[shift + i] = square
-            squares[shift2 + i] = square
-        loops.kernel_row(&self.program, dots + shift, False, squares + shift2, square, LANES, out + shift3)
+            dots[i] = squares[i] = square
+        loops.kernel_row(&self.program, dots, False, squares, square, LANES, out)
         if self.radial:
-            self.radial_self = out[shift3]
-        return out[shift3]
+            self.radial_self = out[0]
+        return out[0]
 
     def state(self):
         """Return the state by name, except the terms."""

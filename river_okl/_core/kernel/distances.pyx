@@ -21,6 +21,7 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 from river_okl._core.simd cimport loops
+from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.points cimport LANES, value_at
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
 
@@ -344,9 +345,8 @@ cdef class Distances(Table):
         return {name: weight / mean for name, weight in found.items()}
 
     def state(self):
-        cdef Py_ssize_t i
-        places = [self.previous_places[i] for i in range(self.previous_size)]
-        return Table.state(self) | {"previous_places": np.array(places, dtype=np.int32)}
+        places = viewed(self.previous_places, self.previous_size, np.dtype(np.int32))
+        return Table.state(self) | {"previous_places": places.copy()}
 
     def restore(self, dict state):
         """Resume from a state, after the scaler and the points."""
@@ -356,8 +356,7 @@ cdef class Distances(Table):
         Table.restore(self, state)
         self.previous_size = self.previous_allocated = places.size
         self.previous_places = <int32_t *> self.resize(self.previous_places, 0, places.size, 4)
-        for i in range(places.size):
-            self.previous_places[i] = places[i]
+        viewed(self.previous_places, places.size, np.dtype(np.int32))[:] = places
         self.reserve_slots()
         for i in range(self.points.n_slots):
             if self.points.features[i].key != NULL:

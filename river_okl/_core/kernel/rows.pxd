@@ -58,7 +58,6 @@ cdef class Rows(Owner):
     cdef void start_distances(self, double rest, double *dots) noexcept nogil
     cdef void finish(self, double rest, double square, double *out) noexcept nogil
     cdef int compute_of(self, Py_ssize_t p, double *out) except -1
-    cdef int prepare_points(self) except -1
     cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil
     # Many at once
     cdef object make_tile(self, Tile *tile)

@@ -24,10 +24,11 @@ import math
 
 import numpy as np
 
+from river_okl._core.linalg cimport mirror
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.encoder cimport encode
-from river_okl._core.store.memory cimport array_of
+from river_okl._core.store.memory cimport aligned, array_of
 from river_okl._core.store.points cimport LANES, Feature, find, scatter
 from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_sample, size_of_sample, take_row
 
@@ -271,18 +272,13 @@ cdef class Rows(Owner):
 
     cdef int compute_of(self, Py_ssize_t p, double *out) except -1:
         """Set out[i] = κ(z_i, z_p) for a valid position."""
-        self.prepare_points()
+        self.reserve_items(0)
+        self.lay_out_dense()
         self.row_of_point(p, out)
         return 0
 
-    cdef int prepare_points(self) except -1:
-        """Prepare for ``row_of_point``."""
-        self.reserve_items(0)
-        self.lay_out_dense()
-        return 0
-
     cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil:
-        """Set out[i] = κ(z_i, z_p), after ``prepare_points``."""
+        """Set out[i] = κ(z_i, z_p), after ``lay_out_dense``."""
         self.finish(self.lay_out_point(p, self.numbers, self.dots), self.points.square[p], out)
         out[p] = self.self_[p]
 
@@ -314,7 +310,7 @@ cdef class Rows(Owner):
         cdef Py_ssize_t s, n = self.points.padded()
         room = np.empty(TILE * (self.points.n_dense + n) + LANES)
         cdef double[::1] view = room
-        cdef double *start = &view[0] + (64 - <size_t> &view[0] % 64) % 64 // 8
+        cdef double *start = aligned(&view[0])
         for s in range(TILE):
             tile.dots[s] = start + s * n
             tile.numbers[s] = start + TILE * n + s * self.points.n_dense
@@ -376,7 +372,8 @@ cdef class Rows(Owner):
         out = np.empty((chosen.shape[0], chosen.shape[0] if among else self.points.n))
         sums = np.empty((columns.shape[0], chosen.shape[0]))
         view, sums_view = out, sums
-        self.prepare_points()
+        self.reserve_items(0)
+        self.lay_out_dense()
         room = self.make_tile(&tile)  # no-cython-lint
         with nogil:
             while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
@@ -416,10 +413,8 @@ cdef class Rows(Owner):
         """Compute K."""
         out = self.collect(range(self.points.n), False, np.empty((0, 0)))[0]
         cdef double[:, ::1] view = out
-        cdef Py_ssize_t i, j
-        for i in range(self.points.n):
-            for j in range(i):
-                view[j, i] = view[i, j]
+        if self.points.n:
+            mirror(&view[0, 0], self.points.n, self.points.n)
         return out
 
     # The invariants at the head of this file, by brute force ----------------------------------------------------------

@@ -16,7 +16,7 @@ from before the change have come, w replaces v, and neither v nor s is updated.
 """
 
 from libc.math cimport fmax, fmin, log
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
@@ -24,7 +24,7 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pool cimport Pool
-from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
+from river_okl._core.mixture.processes cimport Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.stack cimport Stack
 from river_okl._core.store.sample cimport Sample
@@ -51,7 +51,6 @@ cdef double[SHARES] FIRST_SHARES = [0.45, 0.45, 0.1]
 cdef double LEAST_SHARE = 0.001
 cdef double SHARES_MEMORY = 100.0       # labels
 cdef double DEVIATIONS = 4.0, LEAST_RISE = 0.05    # of a log-loss that shows a change
-cdef Py_ssize_t largest_budget = LARGEST_BUDGET
 
 
 cdef class ClassMixture(Mixture):
@@ -69,7 +68,6 @@ cdef class ClassMixture(Mixture):
     cdef readonly Pool pool
     cdef readonly Bayes bayes
     cdef readonly Stack stack
-    cdef readonly tuple forests
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
     cdef double *shares                     # [SHARES] in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
     # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
@@ -77,7 +75,7 @@ cdef class ClassMixture(Mixture):
     cdef double *mixed                      # Σ w_e p_e
     cdef double *frequency                  # of the classes so far
     cdef double *shared                     # [n_classes] their mixture
-    cdef double *answer                     # [n_classes] that of the mixture: mixed or shared
+    cdef double *final                      # [n_classes] the mixture's answer: mixed or shared
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
@@ -95,25 +93,19 @@ cdef class ClassMixture(Mixture):
         self.pool = Pool(self.distances, terms, beside - latest)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
         self.neighbours = Neighbours(self.distances, latest, 2)
-        self.forests = tuple(
-            [ClassForest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)]
-        )
+        forests = [ClassForest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)]
         self.bayes = Bayes(self.scaler)
-        others = self.processes, self.pool, linear, logistic, self.neighbours, *self.forests, self.bayes
+        others = self.processes, self.pool, linear, logistic, self.neighbours, *forests, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         self.stack = Stack(others)
         self.experts = *others, *([self.stack] if "stack" not in without else [])
-        self.contain_experts()
         self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
-        self.reserve_predictions(2)
+        self.assemble(Change(DEVIATIONS, LEAST_RISE))
         self.stack.weight = self.weight
-        self.number_predictions()
-        self.pending.begin(self.n_numbers)
-        self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
         self.per_prediction.n = self.rows
-        for forest in self.forests:
+        for forest in forests:
             if forest in others:
                 self.log_weight[(<Expert> forest).first] = -newcomer
         self.update_weights()
@@ -127,16 +119,14 @@ cdef class ClassMixture(Mixture):
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         self.shared = self.doubles(self.shared, 0, n_classes)
-        Mixture.reserve_predictions(self, n_classes)
-        self.number_predictions()
-        return 0
+        return Mixture.reserve_predictions(self, n_classes)
 
     cdef void number_predictions(self) noexcept:
         Mixture.number_predictions(self)
         self.of_then = self.p + self.rows * self.n_classes
         self.mixed = self.of_then + self.n_classes
         self.frequency = self.mixed + self.n_classes
-        self.answer = self.mixed
+        self.final = self.mixed
 
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
         return SHARES * n_classes
@@ -154,26 +144,24 @@ cdef class ClassMixture(Mixture):
         cdef Py_ssize_t e
         cdef double largest
         cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.max_points
-        cdef Py_ssize_t more = max(0, min(self.each, largest_budget - budget))
+        cdef Py_ssize_t more = max(0, min(self.each, LARGEST_BUDGET - budget))
         cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
-        if self.asked:
-            self.put_aside()
+        self.leave()
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).add_class()
         self.n_classes += 1
+        self.number_predictions()
         if more:
             self.points.max_points = self.points.limit = budget + more + 2
             self.pool.max_points += more - latest
             self.neighbours.widen(latest)
         if self.n_classes > 3:
             self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
-            self.number_predictions()
         else:  # naive Bayes starts to predict, and the stack restarts
             largest = self.log_weight[0]
             for e in range(1, self.per_prediction.n - (self.stack in self.experts)):
                 largest = fmax(largest, self.log_weight[e])
-            self.number_predictions()
             self.pending.begin(self.n_numbers)
             self.forget_then()
             self.per_prediction.n = self.rows
@@ -183,16 +171,12 @@ cdef class ClassMixture(Mixture):
         self.update_weights()
         return 0
 
-    cdef int ask(self, const Sample *x) except -1:
-        Mixture.ask(self, x)
-        self.mix()
-        return 0
-
-    cdef void mix(self) noexcept:
-        """Compute the final probabilities."""
+    cdef int answer(self, const Sample *x) except -1:
+        """Write all predictions, and the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
+        Mixture.answer(self, x)
         self.average(self.weight, self.mixed)
-        self.answer = self.mixed
+        self.final = self.mixed
         if self.then_is_known and self.pending.late:
             self.conclude()
             for o in range(n):
@@ -200,15 +184,15 @@ cdef class ClassMixture(Mixture):
                     self.shares[0] * self.of_then[o] + self.shares[1] * self.mixed[o]
                     + self.shares[2] * self.frequency[o]
                 )
-            self.answer = self.shared
+            self.final = self.shared
+        return 0
 
     cdef void average(self, const double *weights, double *out) noexcept:
         """Write Σ w_e p_e, from clipped probabilities."""
         cdef Py_ssize_t e, o, n = self.n_classes
         cdef double p, weight, total = 0.0, low = CLIP, high = 1.0 - CLIP
         cdef const double *of_expert = self.p
-        for o in range(n):
-            out[o] = 0.0
+        memset(out, 0, n * 8)
         for e in range(self.rows):
             weight = weights[e]
             for o in range(n):  # no fmin, which would be a call
@@ -260,7 +244,7 @@ cdef class ClassMixture(Mixture):
         cdef Py_ssize_t o
         self.evaluate(self.keyed(sample))
         self.asked = True
-        return [self.answer[o] for o in range(self.n_classes)]
+        return [self.final[o] for o in range(self.n_classes)]
 
     def most_probable(self, sample):
         """Return the most probable class; ties: with two classes the second, with more the first."""
@@ -268,9 +252,9 @@ cdef class ClassMixture(Mixture):
         self.evaluate(self.keyed(sample))
         self.asked = True
         if self.n_classes == 2:
-            return 1 if self.answer[1] >= self.answer[0] else 0
+            return 1 if self.final[1] >= self.final[0] else 0
         for o in range(1, self.n_classes):
-            if self.answer[o] > self.answer[best]:
+            if self.final[o] > self.final[best]:
                 best = o
         return best
 
@@ -280,19 +264,14 @@ cdef class ClassMixture(Mixture):
         cdef double evidence
         y.counts = fmin(y.w, MAX_WEIGHT)
         y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
-        if y.late and not self.then_is_known:
-            self.begin_then()
         if y.late:
             self.learn_shares(y)
-        for e in range(PROCESSES):
-            self.share[e // POSTERIORS] += self.process_weights[e]
         for e in range(self.rows):
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log_of(y.p[e * n + c])
         if self.then_is_known and not self.change.left:
             evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
             for e in range(self.rows):
                 self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.as_asked[e * n + c])
-        self.update_weights()
 
     @property
     def expert_weights(self):

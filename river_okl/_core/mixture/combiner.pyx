@@ -19,8 +19,7 @@ from river_okl._core.mixture.processes import NEWCOMER
 
 LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth per sample
 STACK = 0.03, 1e-4
-LEAST_RESIDUAL = 1e-4           # of a running squared residual
-cdef double least_residual = LEAST_RESIDUAL
+cdef double LEAST_RESIDUAL = 1e-4   # of a running squared residual
 cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # bound of one sample's error in a running residual, in standard deviations
 
@@ -114,7 +113,7 @@ cdef class Combiner(Expert):
             self.residual[i] += rate * (
                 fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
-            self.residual[i] = fmax(self.residual[i], least_residual)
+            self.residual[i] = fmax(self.residual[i], LEAST_RESIDUAL)
         if y.late:
             self.fill(y.as_asked, estimates[1])
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)

@@ -11,11 +11,9 @@ cdef struct Outcome:
     double counts               # the same, bounded, for models without a bound of their own
     double discount             # factor of past evidence for the mixture weights
     bint confident              # whether the mixture predicted it confidently
-    int64_t seen                # number of samples learned, including this one
     const double *p             # [rows, n_classes] the predictions of all experts
     int64_t late                # samples learned since its prediction; 0: none, or its predictions are unknown
     const double *as_asked      # predictions at that time, then the mixture's numbers; p if ``late`` is 0
-    const double *process_weights
 
 
 cdef class Expert(Table):

@@ -29,12 +29,10 @@ cdef double OUTLYING = 10.0     # bound of one sample's error, in running errors
 cdef int64_t RUN = 10           # number of larger errors in a row that indicates a change of the stream
 cdef double MEAN = 4.0          # the rate of running errors is MEAN / t, between FAST and SLOW
 cdef double MOST = 5.0          # bound of an error for the model of the scale, in scales
-FARTHEST = 3.0                  # bound of an input, and of the logarithm of the scale in running errors
-cdef double farthest = FARTHEST
+cdef double FARTHEST = 3.0      # bound of an input, and of the logarithm of the scale in running errors
 cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones, and of changes
 cdef double STEP = 1e-3         # least difference between the logarithms of adjacent coverages
-LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, log(20.0)
-cdef double least_size = LEAST_SIZE, largest_size = LARGEST_SIZE, largest_log = LARGEST_LOG
+cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOG = log(20.0)
 
 
 cdef class Intervals(Expert):
@@ -61,7 +59,7 @@ cdef class Intervals(Expert):
         for i in range(CAUSES):
             self.scale.restart(i)
         self.scale.coef[1] = 1.0
-        self.size = self.recent = fmin(fmax(size, least_size), largest_size)
+        self.size = self.recent = fmin(fmax(size, LEAST_SIZE), LARGEST_SIZE)
         for i in range(COVERAGES):
             self.log_factor[i] = log(normal[i])
         self.seen = self.run = 0
@@ -74,15 +72,15 @@ cdef class Intervals(Expert):
         cdef double last
         cdef Py_ssize_t i
         inputs[0] = 1.0
-        inputs[1] = log(fmax(deviation, least_size) / self.size)
+        inputs[1] = log(fmax(deviation, LEAST_SIZE) / self.size)
         inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
         inputs[3] = log(fmax(self.change / self.mean_change, LEAST_RATIO))
         for i in range(CAUSES):
-            inputs[i] = fmin(fmax(inputs[i], -farthest), farthest)
+            inputs[i] = fmin(fmax(inputs[i], -FARTHEST), FARTHEST)
             self.scale.inputs[i] = inputs[i]
         self.scale.ask(CAUSES)
-        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -farthest), farthest))
-        last = -2.0 * largest_log
+        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
+        last = -2.0 * LARGEST_LOG
         for i in range(COVERAGES):
             last = fmax(self.log_factor[i], last + STEP)
             half[i] = scale[0] * exp(last)
@@ -104,17 +102,17 @@ cdef class Intervals(Expert):
         rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
         for i in range(COVERAGES if y.late < self.seen else 0):
             self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
-            self.log_factor[i] = fmin(fmax(self.log_factor[i], -largest_log), largest_log)
+            self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
         for i in range(CAUSES):
             self.scale.inputs[i] = issued[2 + i]
         self.scale.ask(CAUSES)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
         error = fmin(error, OUTLYING * self.size)
-        self.size = fmax(self.size + rate * (error - self.size), least_size)
+        self.size = fmax(self.size + rate * (error - self.size), LEAST_SIZE)
         self.recent += FAST * (error - self.recent)
         self.change = fmin(fabs(change), OUTLYING * self.mean_change)
-        self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), least_size)
+        self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), LEAST_SIZE)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.change_unit(ratio)

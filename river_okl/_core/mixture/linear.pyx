@@ -89,6 +89,7 @@ cdef class LinearModels(Expert):
         """Take a gradient step on the log loss, for every model."""
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef Py_ssize_t columns = self.per_class.n, room = self.per_class.room, linear = LINEARS * room
+        cdef Py_ssize_t first = 1 if columns == 1 else 0    # the class of the first column
         cdef double rate = RATE * y.counts, value, square
         cdef const double *p = y.p + self.first * max(2, columns)
         cdef double *coef
@@ -96,12 +97,8 @@ cdef class LinearModels(Expert):
         cdef double *of_squares = self.score + linear
         memset(step, 0, linear * 8)
         for i in range(LINEARS):
-            if columns == 1:
-                step[i * room] = rate * (c - p[1])
-            else:
-                for o in range(columns):
-                    step[i * room + o] = rate * (0.0 - p[o])
-                step[i * room + c] = rate * (1.0 - p[c])
+            for o in range(columns):
+                step[i * room + o] = rate * ((1.0 if c == first + o else 0.0) - p[first + o])
             p += max(2, columns)
         for o in range(room):
             of_squares[o] = OF_SQUARES * step[linear - room + o]

@@ -28,8 +28,8 @@ from river_okl._core.store.table cimport Classes
 from river_okl._core.states import checked_numbers
 
 # Chosen on the benchmarks' streams, the first 3,000 samples also with twenty features of noise, and on the invoices.
-PRIOR, PRIOR_OF_WORD = 0.1, 10.0    # prior variance of the coefficient of a number; of a string or the constant
-cdef double prior = PRIOR, prior_of_word = PRIOR_OF_WORD
+cdef double PRIOR = 0.1             # variance of the coefficient of a number
+cdef double PRIOR_OF_WORD = 10.0    # of the coefficient of a string, and of the constant
 cdef double LEAST_CURVATURE = 1e-3
 cdef double RESOLVED = 0.01         # w v below which S is not updated, so that a step costs one product with S
 
@@ -55,7 +55,7 @@ cdef class Logistic(Expert):
         self.scratch(<size_t> &self.h, (INPUTS,))
         self.covariance = Triangle(8)
         self.covariance.grow()
-        self.begin(0, prior_of_word)
+        self.begin(0, PRIOR_OF_WORD)
 
     cdef void begin(self, Py_ssize_t i, double prior) noexcept:
         """Start to learn coefficient i, from this prior variance."""
@@ -87,7 +87,7 @@ cdef class Logistic(Expert):
             i = 1 + x.places[j]
             if i < n and self.covariance.numbers[i * self.covariance.capacity + i] == 0.0:
                 self.inputs[i] = bounded(x.scaled[j])  # it had no place when the sample was predicted
-                self.begin(i, prior_of_word if self.scaler.features[x.places[j]].word else prior)
+                self.begin(i, PRIOR_OF_WORD if self.scaler.features[x.places[j]].word else PRIOR)
         for o in range(max(2, columns)):
             curvature += 0.5 * p[o] * (1.0 - p[o])
         curvature = fmax(curvature, LEAST_CURVATURE) * y.counts
@@ -120,7 +120,7 @@ cdef class Logistic(Expert):
         covariance = self.covariance.matrix()
         assert len(covariance) <= INPUTS
         assert np.linalg.eigvalsh(covariance)[0] > -1e-9, "the covariance is positive"
-        assert covariance.diagonal().max() <= prior_of_word, "a variance is at most what it was at first"
+        assert covariance.diagonal().max() <= PRIOR_OF_WORD, "a variance is at most what it was at first"
         assert not Expert.state(self)["coef"][:, len(covariance):].any()
 
     def state(self):

@@ -50,19 +50,17 @@ cdef class Mixture(ScaledPoints):
     cdef bint current                       # whether it was asked in the current state of the model
 
     # A sample
-    cdef int ask(self, const Sample *x) except -1
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept
     cdef void unit(self, double *mean, double *deviation) noexcept
     cdef void convert(self, double *p, double mean, double deviation) noexcept
     cdef void conclude(self) noexcept
     cdef object keyed(self, sample)
     cdef uint64_t identity(self) except? 0
-    cdef int put_aside(self) except -1
     cdef int recall(self) except -1
     cdef void answered(self) noexcept
     cdef int step(self, Sample *x, double target, double w) except -1
     cdef double relative(self, double w) noexcept
-    cdef double standardise(self, double target) noexcept
+    cdef void standardise(self, double target, Outcome *y) noexcept
     cdef void score(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
@@ -71,7 +69,7 @@ cdef class Mixture(ScaledPoints):
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
-    cdef int contain_experts(self) except -1
+    cdef int assemble(self, Change change) except -1
     cdef void number_predictions(self) noexcept
     # Periodic updates
     cdef int update(self) except -1

@@ -38,7 +38,7 @@ dropped.
 """
 
 from libc.math cimport fmax, fmin
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.splitmix cimport next_random
+from river_okl._core.store.memory cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
 from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
@@ -125,10 +126,14 @@ cdef class Mixture(ScaledPoints):
         self.fresh = False
         return 0
 
-    cdef int contain_experts(self) except -1:
-        """Save, check and permute the experts with the mixture."""
+    cdef int assemble(self, Change change) except -1:
+        """Make the experts, which are listed now, and the detector of changes parts of the mixture."""
         for expert in self.experts:
             self.contain(expert.name, expert)
+        self.change = self.contain("change", change)
+        self.reserve_predictions(self.n_classes)
+        self.number_predictions()
+        self.pending.begin(self.n_numbers)
         return 0
 
     cdef void number_predictions(self) noexcept:
@@ -157,16 +162,10 @@ cdef class Mixture(ScaledPoints):
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef int leave(self) except -1:
-        return self.put_aside() if self.asked else 0
-
     cdef int answer(self, const Sample *x) except -1:
+        """Write all predictions, expert by expert: later experts may use predictions of earlier ones."""
         cdef Dictionary dictionary = self.processes.dictionary()
         self.distances.measure(x, &dictionary)
-        return self.ask(x)
-
-    cdef int ask(self, const Sample *x) except -1:
-        """Write all predictions, expert by expert: later experts may use predictions of earlier ones."""
         for expert in self.experts:
             if (<Expert> expert).rows:
                 (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
@@ -190,11 +189,12 @@ cdef class Mixture(ScaledPoints):
     cdef int step(self, Sample *x, double target, double w) except -1:
         """Observe a sample, score the experts, learn it, and drop what is no longer needed."""
         cdef Outcome y
+        cdef Py_ssize_t e
         self.observe(x)
         if w > 0.0:
             self.expect(x)
         self.seen += 1
-        y.target = self.standardise(target)
+        self.standardise(target, &y)
         y.late, y.as_asked, y.discount = 0, self.p, DISCOUNT
         if self.found >= 0:
             y.late = self.seen - self.pending.asked(self.found).seen
@@ -205,8 +205,13 @@ cdef class Mixture(ScaledPoints):
         self.answered()
         if w > 0.0:
             y.w = self.relative(w)
-            y.seen, y.p, y.process_weights = self.seen, self.p, self.process_weights
+            y.p = self.p
+            for e in range(PROCESSES):
+                self.share[e // POSTERIORS] += self.process_weights[e]
+            if y.late and not self.then_is_known:
+                self.begin_then()
             self.score(&y)
+            self.update_weights()
             self.learn_experts(x, &y)
         if self.seen >= self.next_update:
             self.update()
@@ -230,9 +235,9 @@ cdef class Mixture(ScaledPoints):
         self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
         return relative
 
-    cdef double standardise(self, double target) noexcept:
-        """Return a target in the units of the experts."""
-        return target
+    cdef void standardise(self, double target, Outcome *y) noexcept:
+        """Set the target, in the units of the experts."""
+        y.target = y.exact = target
 
     cdef void score(self, Outcome *y) noexcept:
         """Score the experts; set the bounded weight of the sample, and whether it was predicted confidently."""
@@ -257,8 +262,8 @@ cdef class Mixture(ScaledPoints):
             sample = (<Keyed> sample).sample
         elif isinstance(sample, Given):
             key = self.key
-        if self.asked and key != self.key:
-            self.put_aside()
+        if key != self.key:
+            self.leave()
         self.key = key
         return sample
 
@@ -284,14 +289,14 @@ cdef class Mixture(ScaledPoints):
                 total += next_random(&word)
         return total
 
-    cdef int put_aside(self) except -1:
-        """Store the predictions of the last sample, whose label has not come, before another one is evaluated.
+    cdef int leave(self) except -1:
+        """Store the predictions of the last sample, if its label has not come, before another one is evaluated.
 
         A mixture that has learned nothing stores none.
         """
         cdef uint64_t identity
         cdef double mean, deviation
-        if self.seen and self.pending.max_samples:
+        if self.asked and self.seen and self.pending.max_samples:
             identity = self.identity()
             if self.pending.find_asked(identity, self.seen) < 0:
                 self.conclude()
@@ -316,7 +321,7 @@ cdef class Mixture(ScaledPoints):
         found, today = self.pending.find(identity, self.seen), self.pending.find_asked(identity, self.seen)
         self.current = self.current or today >= 0
         if found >= 0 and self.asked and self.pending.late:
-            self.put_aside()
+            self.leave()
             found = self.pending.find(identity, self.seen)
         if found >= 0 and (self.pending.late or not self.current):
             self.found = found
@@ -372,7 +377,7 @@ cdef class Mixture(ScaledPoints):
         """Update every expert; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint wanted = False
-        self.slopes.learn(x, y)
+        self.slopes.learn(x, self.seen, self.process_weights)
         for expert in self.experts:
             (<Expert> expert).wants_point = (<Expert> expert).learn(x, y)
         for expert in self.holders:
@@ -459,8 +464,7 @@ cdef class Mixture(ScaledPoints):
         """Return a dict of feature weights in the distances, averaged over the experts that use them; the mean is 1."""
         cdef double[METRICS] mixed
         cdef Py_ssize_t m
-        for m in range(METRICS):
-            mixed[m] = 0.0
+        memset(mixed, 0, sizeof(mixed))
         mixed[0] = 1e-9
         for expert in self.holders:
             (<Expert> expert).add_metrics(self.weight + (<Expert> expert).first, mixed)
@@ -508,13 +512,11 @@ cdef class Mixture(ScaledPoints):
         self.points.check()
         n = self.points.n
         assert all([self.referenced(i) for i in range(n)]), "every point is held"
-        before = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
+        squares = [array_of(self.distances.square[m], n) for m in range(METRICS)]
         self.distances.square_points()
-        after = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
-        np.testing.assert_allclose(before, after, rtol=1e-9, atol=1e-12)
         for m in range(METRICS):
-            for i in range(n):
-                self.distances.square[m][i] = before[m][i]
+            np.testing.assert_allclose(squares[m], array_of(self.distances.square[m], n), rtol=1e-9, atol=1e-12)
+            fill(self.distances.square[m], squares[m], n)
         ScaledPoints._check(self)
         Table._check(self)
         self.pending._check()

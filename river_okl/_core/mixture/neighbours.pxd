@@ -27,7 +27,6 @@ cdef class Neighbours(Expert):
 
     cdef int widen(self, Py_ssize_t more) except -1
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept
-    cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
     cdef double mean(self) noexcept
     cdef double mean_with(self, double target) noexcept

@@ -80,14 +80,6 @@ cdef class Neighbours(Expert):
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef void search(self) noexcept:
-        """Find the nearest points to the sample that was measured last; of equals the first."""
-        self.found = min(self.points.n, NEAREST)
-        loops.nearest(
-            self.distances.square[metric], self.distances.dots[metric], self.points.n, self.lows,
-            self.found, self.nearest
-        )
-
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
         """Return the number of nearest points of class o."""
         cdef Py_ssize_t i, total = 0
@@ -98,7 +90,11 @@ cdef class Neighbours(Expert):
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t i, o
         cdef double total = 0.0
-        self.search()
+        self.found = min(self.points.n, NEAREST)
+        loops.nearest(
+            self.distances.square[metric], self.distances.dots[metric], self.points.n, self.lows, self.found,
+            self.nearest
+        )
         if self.n_classes == 1:
             p[0] = self.mean() if self.max_points else 0.0
             return 0
@@ -122,7 +118,7 @@ cdef class Neighbours(Expert):
         return total
 
     cdef double mean_with(self, double target) noexcept:
-        """Return ``mean`` as if the sample of the last search, with this target, were the nearest point to itself."""
+        """Return ``mean`` as if the last sample, with this target, were the nearest point to itself."""
         cdef Py_ssize_t i, others = min(self.found, NEAREST - 1)
         cdef double total = target
         for i in range(others):
@@ -143,7 +139,7 @@ cdef class Neighbours(Expert):
         return self.max_points > 0
 
     cdef void learn_relevance(self, const Sample *x, double target) noexcept:
-        """Add the evidence s of every feature of the sample of the last search."""
+        """Add the evidence s of every feature of the last sample."""
         cdef Py_ssize_t i, j, k
         cdef double mean = 0.0, square = 0.0, s
         cdef double difference[NEAREST]

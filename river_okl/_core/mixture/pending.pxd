@@ -37,3 +37,4 @@ cdef class Pending(Ring):
     cdef void expire(self, int64_t seen) noexcept
     cdef void begin(self, Py_ssize_t length) noexcept
     cdef Pending widened(self, Py_ssize_t rows, Py_ssize_t columns)
+    cdef object record(self)

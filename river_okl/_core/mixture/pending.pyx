@@ -20,12 +20,15 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from river_okl._core.store.memory cimport viewed
+
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
 cdef Py_ssize_t BYTES = 4096            # maximum average size of a sample's predictions
 cdef double LARGEST_NUMBER = 1e30       # its square fits in single precision, too
 
 LARGEST_PENDING = 1_000_000
+ARRAYS = "identities", "seen", "taken", "units", "predictions"  # of a state
 
 
 def without_predictions(state):
@@ -162,43 +165,33 @@ cdef class Pending(Ring):
         waiting = [(self.asked(i).identity, self.asked(i).seen) for i in range(self.n) if not self.asked(i).taken]
         assert len({*waiting}) == len(waiting), "no step has the same sample twice"
 
+    cdef object record(self):
+        """Return the type of a record, for NumPy: ``Asked`` and the predictions."""
+        head = [("identities", "i8"), ("seen", "i8"), ("units", "f8", (2,)), ("taken", "i4")]
+        return np.dtype([*head, ("predictions", "f4", (self.length,))], align=True)
+
     def state(self):
         """Return the state by name, for ``restore``."""
-        cdef Py_ssize_t i, j, n = self.n, length = self.length
-        predictions = np.empty((n, length), dtype=np.float32)
-        units = np.empty((n, 2))
-        cdef float[:, ::1] view = predictions
-        for i in range(n):
-            units[i] = self.asked(i).mean, self.asked(i).deviation
-            for j in range(length):
-                view[i, j] = self.predictions(i)[j]
-        return {
-            "identities": np.array([self.asked(i).identity for i in range(n)], dtype=np.uint64).view(np.int64),
-            "seen": np.array([self.asked(i).seen for i in range(n)], dtype=np.int64),
-            "taken": np.array([self.asked(i).taken for i in range(n)], dtype=np.bool_),
-            "units": units,
-            "predictions": predictions,
-            "late": bool(self.late),
-        }
+        records = self.latest(self.record())
+        found = {name: records[name].copy() for name in ARRAYS}
+        return found | {"taken": found["taken"].astype(np.bool_), "late": bool(self.late)}
 
     def restore(self, dict state, int64_t seen):
         """Resume from a state, after checking every number; ``seen`` samples have been learned."""
-        cdef Py_ssize_t i, j, n = len(state["identities"])
+        cdef Py_ssize_t n = len(state["identities"])
         if n > self.limit:
             raise ValueError(f"predictions of {n} samples, of which there are at most {self.limit}")
-        identities = checked_array(state, "identities", np.int64, n)
-        when = checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
-        taken = checked_array(state, "taken", np.bool_, n)
-        units = checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
+        checked_array(state, "identities", np.int64, n)
+        checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
+        checked_array(state, "taken", np.bool_, n)
+        checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
         largest = LARGEST_NUMBER * 1.01
-        predictions = checked_array(state, "predictions", np.float32, (n, self.length), -largest, largest)
+        checked_array(state, "predictions", np.float32, (n, self.length), -largest, largest)
         self.late = checked_flag("late", state["late"])
         self.begin(self.length)
-        cdef const float[:, ::1] view = np.ascontiguousarray(predictions)
-        for i in range(n):
-            (<Asked *> self.append())[0] = Asked(
-                <uint64_t> <int64_t> identities[i], when[i], units[i, 0], units[i, 1], taken[i]
-            )
-            for j in range(self.length):
-                self.predictions(i)[j] = view[i, j]
-            self.waiting += not taken[i]
+        for _ in range(n):
+            self.append()
+        records = viewed(self.records, n, self.record())
+        for name in ARRAYS:
+            records[name] = state[name]
+        self.waiting = n - np.count_nonzero(state["taken"])

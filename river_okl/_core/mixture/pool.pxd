@@ -28,9 +28,10 @@ cdef class Pool(Expert):
     cdef double *loss                   # [point]
     cdef double own                     # κ(x, x)
     cdef double *score                  # [column] after ``learn`` the coefficients that x would have
+    cdef double *of_point               # [column] the coefficients of the point that was read last
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1
     cdef int list_score(self, Py_ssize_t i) except -1
     cdef void gather(self, Py_ssize_t i, double *out) noexcept
+    cdef object coefficients(self, Py_ssize_t i)
     cdef void take_over(self, Py_ssize_t i) noexcept
-    cdef void add_listed(self) noexcept

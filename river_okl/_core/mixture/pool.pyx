@@ -13,6 +13,7 @@ import numpy as np
 
 from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.simd cimport loops
+from river_okl._core.store.memory cimport array_of
 from river_okl._core.store.sample cimport LARGEST_SUM, Sample
 from river_okl._core.store.table cimport Classes
 
@@ -45,6 +46,7 @@ cdef class Pool(Expert):
         self.scratch(<size_t> &self.row, (self.per_point,))
         self.scratch(<size_t> &self.loss, (self.per_point,))
         self.scratch(<size_t> &self.score, (self.per_class,))
+        self.scratch(<size_t> &self.of_point, (self.per_class,))
 
     @property
     def columns(self):
@@ -104,7 +106,7 @@ cdef class Pool(Expert):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t o, n = self.points.padded(), columns = self.per_class.n
+        cdef Py_ssize_t i, k, o, n = self.points.padded(), columns = self.per_class.n
         cdef double factor = self.calibration.factor()
         self.own = self.kernel.self_similarity(self.distances.own[metric])
         if n:
@@ -112,21 +114,16 @@ cdef class Pool(Expert):
                 &self.kernel.program, self.distances.dots[metric], False, self.distances.square[metric],
                 self.distances.own[metric], n, self.row
             )
-        if self.coef == NULL:
-            self.add_listed()
+        if self.coef == NULL:  # of a thousand classes, one coefficient in a hundred is not zero
+            memset(self.score, 0, columns * 8)
+            for i in range(self.points.n):
+                for k in range(self.start[i], self.start[i] + self.count[i]):
+                    self.score[self.which[k]] += self.row[i] * self.amount[k]
         else:
             for o in range(columns):
                 self.score[o] = loops.inner(self.row, self.coef + o * self.per_point.room, n) if n else 0.0
         probabilities_of(self.score, factor if columns == 1 else sqrt(0.5) * factor, columns, p)
         return 0
-
-    cdef void add_listed(self) noexcept:
-        """Compute the scores from the non-zero coefficients: one in a hundred, if there are a thousand classes."""
-        cdef Py_ssize_t i, k
-        memset(self.score, 0, self.per_class.n * 8)
-        for i in range(self.points.n):
-            for k in range(self.start[i], self.start[i] + self.count[i]):
-                self.score[self.which[k]] += self.row[i] * self.amount[k]
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Compute a PA-I step: set ``score`` to the sample's coefficients; return whether it becomes a point."""
@@ -225,9 +222,9 @@ cdef class Pool(Expert):
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
         cdef Py_ssize_t o, r, columns = self.per_class.n
         for r in range(self.points.n):
-            self.gather(r, self.score)
+            self.gather(r, self.of_point)  # not ``score``, from which the sample is learned
             for o in range(columns):
-                out[r * columns + o] += weight[0] * self.score[o] * (self.row[r] if at_sample else 1.0)
+                out[r * columns + o] += weight[0] * self.of_point[o] * (self.row[r] if at_sample else 1.0)
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         metrics[metric] += weight[0]
@@ -252,18 +249,16 @@ cdef class Pool(Expert):
                 listed = {self.which[o]: self.amount[o] for o in range(self.start[i], self.start[i] + self.count[i])}
                 assert len(listed) == self.count[i] and 0.0 not in listed.values()
                 assert self.square[i] == sum([amount**2 for amount in listed.values()])
-            assert self.references(i) or not any(self.of_point(i))
+            assert self.references(i) or not any(self.coefficients(i))
 
-    def of_point(self, Py_ssize_t i):
+    cdef object coefficients(self, Py_ssize_t i):
         """Return the coefficients of a point."""
-        found = np.empty(self.per_class.n)
-        cdef double[::1] out = found
-        self.gather(i, &out[0])
-        return found
+        self.gather(i, self.of_point)
+        return array_of(self.of_point, self.per_class.n)
 
     def state(self):
         positions = self.positions
-        coef = np.array([self.of_point(i) for i in positions]).reshape(self.n, self.per_class.n)
+        coef = np.array([self.coefficients(i) for i in positions]).reshape(self.n, self.per_class.n)
         return {
             "points": np.array(positions, dtype=np.int32),
             "coef": np.ascontiguousarray(coef.T),

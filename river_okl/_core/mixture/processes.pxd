@@ -40,7 +40,8 @@ cdef class Processes(Expert):
     cdef double *k[KERNELS]
     cdef double *alpha
     cdef double *work
-    # while kernels change: Gram matrices before and after, and dot products under every metric
+    # while kernels change: Gram matrices before and after, and dot products under every metric, in one buffer
+    cdef double *matrices
     cdef double *before[KERNELS]
     cdef double *after[KERNELS]
     cdef double *products[METRICS]
@@ -49,21 +50,19 @@ cdef class Processes(Expert):
     # A sample
     cdef Dictionary dictionary(self) noexcept
     cdef bint has_metric(self, int m) noexcept
-    cdef Py_ssize_t width(self) noexcept
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
     cdef double score(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept
     # Adding and removing points
-    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
     # Kernels
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
     cdef int fill_grams(self, double **grams) except -1
-    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept
+    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1
     cdef int exchange(self) except -1
     # Explanations
     cdef double norm2(self, const double *weight) noexcept

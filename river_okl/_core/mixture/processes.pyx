@@ -21,6 +21,7 @@ from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg, loops
+from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.points cimport Feature, value_at
 from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 
@@ -147,7 +148,8 @@ cdef class Processes(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the probabilities of every class, or the mean of the target, by every process."""
-        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8, width = self.width()
+        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
+        cdef Py_ssize_t width = 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
         cdef int b, m
         cdef CompiledKernel kernel
         cdef Basis basis
@@ -162,9 +164,7 @@ cdef class Processes(Expert):
             kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
             self_similarity = kernel.self_similarity(self.distances.own[m])
             if not self_similarity <= LARGEST_SELF:
-                raise ValueError(
-                    f"κ(x, x) of this sample is more than {LARGEST_SELF:g}: scale the features"
-                )
+                raise ValueError(f"κ(x, x) of this sample is more than {LARGEST_SELF:g}: scale the features")
             if n:
                 loops.kernel_row(
                     &kernel.program, self.dots[m], False, self.squares[m], self.distances.own[m], padded, self.k[i]
@@ -177,10 +177,6 @@ cdef class Processes(Expert):
                 posterior.answer(self.inverse_temperature[e], p + e * width)
         return 0
 
-    cdef Py_ssize_t width(self) noexcept:
-        """Return the number of values in a prediction."""
-        return 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
-
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept:
         """Write the mixture's mean and variance of the target, in standardised units; ``residual``: running scales."""
         cdef Py_ssize_t e
@@ -192,9 +188,7 @@ cdef class Processes(Expert):
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
             off = posterior.mean[0] - mean[0]
-            variance[0] += weight[e] * (
-                residual[e] * (posterior.variance + posterior.noise) + off * off
-            )
+            variance[0] += weight[e] * (residual[e] * (posterior.variance + posterior.noise) + off * off)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t e, r
@@ -233,11 +227,10 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         cdef bint novel = False
         cdef double b
-        cdef const double *p = y.p + self.first * self.columns
         if self.columns > 1:
             for e in range(PROCESSES):
                 fit_inverse_temperature(
-                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, <Py_ssize_t> y.target,
+                    (<Posterior> self.posteriors[e]).mean, y.p + e * self.columns, self.columns, <Py_ssize_t> y.target,
                     MIN_TEMPERATURE, MAX_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         for i in range(KERNELS):
@@ -266,11 +259,8 @@ cdef class Processes(Expert):
         return self.n > self.max_points
 
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
-        return self.remove(self.least(process_weights))
-
-    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
-        """Remove number r of the dictionary, which the last point gets; return the position of the removed point."""
-        cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
+        """Evict the point with the lowest removal cost, whose number in the dictionary the last point gets."""
+        cdef Py_ssize_t e, last = self.n - 1, r = self.least(process_weights), at = self.position[r]
         for e in range(PROCESSES):
             (<Posterior> self.posteriors[e]).remove(r)
         for e in range(KERNELS):
@@ -314,26 +304,18 @@ cdef class Processes(Expert):
     cdef int reserve_grams(self) except -1:
         """Allocate the Gram matrices of all kernels before and after a change, and dot products, until
         ``free_grams``."""
-        cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
+        cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity, size = ld * ld
+        if self.matrices == NULL:
+            self.matrices = self.doubles(NULL, 0, (2 * KERNELS + METRICS) * size)
         for i in range(KERNELS):
-            if self.before[i] == NULL:
-                self.before[i] = self.doubles(NULL, 0, ld * ld)
-            if self.after[i] == NULL:
-                self.after[i] = self.doubles(NULL, 0, ld * ld)
+            self.before[i], self.after[i] = self.matrices + i * size, self.matrices + (KERNELS + i) * size
         for i in range(METRICS):
-            if self.products[i] == NULL:
-                self.products[i] = self.doubles(NULL, 0, ld * ld)
+            self.products[i] = self.matrices + (2 * KERNELS + i) * size
         return 0
 
     cdef void free_grams(self) noexcept:
-        cdef Py_ssize_t i
-        for i in range(KERNELS):
-            self.release(self.before[i])
-            self.release(self.after[i])
-            self.before[i] = self.after[i] = NULL
-        for i in range(METRICS):
-            self.release(self.products[i])
-            self.products[i] = NULL
+        self.release(self.matrices)
+        self.matrices = NULL
 
     cdef int fill_grams(self, double **grams) except -1:
         """Write K of the dictionary under every kernel, jitter included: its lower triangle."""
@@ -393,27 +375,12 @@ cdef class Processes(Expert):
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
         return 0
 
-    def grams(self):
-        """Return K of the dictionary under every kernel, jitter included."""
-        cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
-        self.fill_grams(self.after)
-        found = [
-            np.array(
-                [[self.after[i][max(r, s) * ld + min(r, s)] for s in range(self.n)] for r in range(self.n)]
-            ).reshape(self.n, self.n)
-            for i in range(KERNELS)
-        ]
-        self.free_grams()
-        return found
-
-    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept:
+    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1:
         """Replace the lowest-weighted kernel, if its share is less than half the largest, by a neighbour of the
         highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced."""
         cdef Py_ssize_t i, low = 0, high = 0, after, before
-        cdef int b, m, t
+        cdef int b, m
         cdef double scale, other
-        cdef double[4] scales
-        cdef int[4] metrics
         cdef bint there
         for i in range(1, KERNELS):
             if share[i] < share[low]:
@@ -423,14 +390,12 @@ cdef class Processes(Expert):
         if share[low] >= 0.5 * share[high]:
             return False
         other = 16.0 if self.residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
-        scales[0], scales[1], scales[2], scales[3] = (
-            4.0 * self.scale[high], other * self.scale[high], self.scale[high], self.scale[high]
-        )
-        metrics[0], metrics[1], metrics[2], metrics[3] = (
-            self.metric[high], self.metric[high], self.metric[high] + 1, self.metric[high] - 1
-        )
-        for t in range(4):
-            scale, m = scales[t], metrics[t]
+        for scale, m in (
+            (4.0 * self.scale[high], self.metric[high]),
+            (other * self.scale[high], self.metric[high]),
+            (self.scale[high], self.metric[high] + 1),
+            (self.scale[high], self.metric[high] - 1),
+        ):
             there = False
             for i in range(KERNELS):
                 there = there or (self.scale[i] == scale and self.metric[i] == m)
@@ -533,15 +498,18 @@ cdef class Processes(Expert):
         return [self.position[r] for r in range(self.n)]
 
     def _check(self):
-        cdef Py_ssize_t i, r, n = self.points.n
+        cdef Py_ssize_t i, r, n = self.points.n, ld = (<Basis> self.bases[0]).capacity
         Expert._check(self)
         assert self.n <= self.max_points
         assert all([self.member[self.position[r]] == r for r in range(self.n)])
         assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
-        for basis, gram in zip(self.bases, self.grams()):
-            if self.n:
-                residual = np.abs(basis.matrix() @ gram - np.eye(self.n)).max()
-                assert residual < 1e-5, "K⁻¹ is the inverse of K"
+        self.fill_grams(self.after)
+        grams = [np.tril(viewed(self.after[i], ld * ld, np.dtype("f8")).reshape(ld, ld)) for i in range(KERNELS)]
+        self.free_grams()
+        for basis, gram in zip(self.bases if self.n else (), grams):
+            gram = (gram + np.tril(gram, -1).T)[:self.n, :self.n]
+            residual = np.abs(basis.matrix() @ gram - np.eye(self.n)).max()
+            assert residual < 1e-5, "K⁻¹ is the inverse of K"
 
     def state(self):
         return Expert.state(self) | {

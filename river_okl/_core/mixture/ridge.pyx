@@ -6,6 +6,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.memory cimport viewed
 
 from river_okl._core.states import LARGEST_MEAN
 
@@ -57,11 +58,8 @@ cdef class Ridge(Table):
                 self.covariance[i * self.size + i] += self.drift
 
     def _check(self):
-        cdef Py_ssize_t i, j
         Table._check(self)
-        covariance = np.array(
-            [[self.covariance[max(i, j) * self.size + min(i, j)] for j in range(self.size)] for i in range(self.size)]
-        )
-        variances = np.linalg.eigvalsh(covariance)
+        covariance = viewed(self.covariance, self.size * self.size, np.dtype("f8")).reshape(self.size, self.size)
+        variances = np.linalg.eigvalsh(covariance, UPLO="L")
         assert variances[0] > -1e-12, "a covariance is positive"
         assert covariance.diagonal().max() <= self.prior + self.drift, "a variance is at most what it was at first"

@@ -1,6 +1,5 @@
 from libc.stdint cimport int32_t, int64_t
 
-from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.processes cimport Processes
 from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.sample cimport Sample
@@ -16,7 +15,7 @@ cdef class Slopes(Owner):
     cdef Py_ssize_t along_allocated
     cdef double *together               # [BLOCK, max_points + 1] means of a block of columns
 
-    cdef int learn(self, const Sample *x, const Outcome *y) except -1
+    cdef int learn(self, const Sample *x, int64_t seen, const double *weight) except -1
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int measure(self, const Sample *x, const double *weight) except -1
     cdef void add_by_features(

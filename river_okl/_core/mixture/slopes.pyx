@@ -32,10 +32,10 @@ cdef class Slopes(Owner):
     def __init__(self, Processes processes, int64_t first=0):
         self.processes, self.first = processes, first
 
-    cdef int learn(self, const Sample *x, const Outcome *y) except -1:
-        """Measure the slopes at some samples, before the processes learn them."""
-        if self.processes.n > 1 and (y.seen % EVERY == 0 or y.seen < self.first):
-            self.measure(x, y.process_weights)
+    cdef int learn(self, const Sample *x, int64_t seen, const double *weight) except -1:
+        """Measure the slopes at some samples, before the processes, which have these weights, learn them."""
+        if self.processes.n > 1 and (seen % EVERY == 0 or seen < self.first):
+            self.measure(x, weight)
         return 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:

@@ -18,7 +18,7 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
-from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
+from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport Vote
 from river_okl._core.store.running cimport Running, running_from, running_state, z_score, update
@@ -71,9 +71,7 @@ cdef class TargetMixture(Mixture):
     cdef readonly Difference difference
     cdef readonly Vote vote
     cdef Running target                     # statistics of the targets
-    cdef double exact                       # the target that is being learned, in the current unit
     cdef readonly Intervals intervals
-    cdef double density[PROCESSES]          # of the last target
     # scored on predictions as asked, once a target has come late:
     cdef Combiner then_combiner
     cdef Vote then_vote
@@ -112,25 +110,22 @@ cdef class TargetMixture(Mixture):
         self.then_combiner.rows = self.then_vote.rows = 0
         self.intervals = Intervals()
         self.experts += self.vote, self.intervals, self.then_combiner, self.then_vote
-        self.contain_experts()
         self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
-        self.number_predictions()
+        self.assemble(Change(DEVIATIONS, LEAST_RISE))
         self.then_combiner.first = self.combiner.first
-        self.reserve_predictions(1)
         self.q = self.doubles(NULL, 0, self.n_numbers)
-        self.pending.begin(self.n_numbers)
         self.per_prediction.n = PROCESSES
-        self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
         self.declare(<size_t> &self.losses, "late_losses", (2,), low=0.0, high=LARGEST_LOSS, power=1)
         self.update_weights()
 
-    cdef int ask(self, const Sample *x) except -1:
+    cdef int answer(self, const Sample *x) except -1:
+        """Write all predictions, the numbers that the mixture computes from them, and the intervals."""
         cdef Py_ssize_t e
         cdef Posterior posterior
         cdef double variance = 0.0, other = 0.0, share
         cdef double *own = self.p + self.rows
-        Mixture.ask(self, x)
+        Mixture.answer(self, x)
         for e in range(PROCESSES):
             posterior = self.processes.posteriors[e]
             own[VARIANCES + e] = posterior.variance + posterior.noise
@@ -234,8 +229,8 @@ cdef class TargetMixture(Mixture):
         half += (z - left) * (own[HALVES + i] - half) / (normal[i] - left)
         return self.target.mean + self.deviation() * own[ANSWER], self.deviation() * half
 
-    cdef double standardise(self, double target) noexcept:
-        """Return the target in units updated with it, to which the experts are converted, too."""
+    cdef void standardise(self, double target, Outcome *y) noexcept:
+        """Set the target in units updated with it, to which the experts are converted, too."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = update(&self.target, target)
         if self.seen > 2:
@@ -249,31 +244,24 @@ cdef class TargetMixture(Mixture):
                 self.rescale_predictions(self.p, ratio, shift)
                 self.change.change_unit(ratio)
                 self.change_unit(ratio)
-        self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
-        return z_score(&self.target, target)
+        y.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
+        y.target = z_score(&self.target, target)
 
     cdef void score(self, Outcome *y) noexcept:
         """Score the experts.  A confidently predicted target has a squared residual up to the predicted variance."""
-        cdef Py_ssize_t e
         cdef double least_rate = 1.0 / (self.seen + 1)
         cdef Outcome today
-        y.counts, y.exact = fmin(y.w, 1.0), self.exact
-        for e in range(PROCESSES):
-            self.share[e // POSTERIORS] += self.process_weights[e]
+        cdef const Outcome *issued
+        y.counts = fmin(y.w, 1.0)
         today = y[0]
         today.as_asked, today.late, today.discount = self.p, 0, DISCOUNT
-        if y.late and not self.then_is_known:
-            self.begin_then()
         if self.then_is_known:
             self.score_then(y, least_rate)
-        if self.change.left:  # predictions as asked are of another concept
-            self.intervals.score(&today, self.p + self.rows + ANSWER, y.exact - self.difference.last)
-        else:
-            self.intervals.score(y, y.as_asked + self.rows + ANSWER, y.exact - self.difference.last)
+        issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
+        self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.difference.last)
         y.confident = self.score_by(
             &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, least_rate
         ) <= 1.0
-        self.update_weights()
 
     cdef double score_by(
         self, const Outcome *y, Combiner combiner, Vote vote, const double *weight, double *residual,
@@ -283,16 +271,17 @@ cdef class TargetMixture(Mixture):
         cdef Py_ssize_t e
         cdef const double *p = y.as_asked
         cdef double[ESTIMATES] estimates
+        cdef double[PROCESSES] density
         cdef double surprise
         estimates[0] = p[self.rows + OF_PROCESSES]
         estimates[1], estimates[2] = p[combiner.first], p[combiner.first + 1]
         surprise = self.processes.score(
-            y.target, weight, p, p + self.rows + VARIANCES, self.seen, residual, self.density
+            y.target, weight, p, p + self.rows + VARIANCES, self.seen, residual, density
         )
         vote.score(y, least_rate)
         combiner.score(y, estimates, least_rate)
         for e in range(PROCESSES):
-            log_weight[e] = y.discount * log_weight[e] + evidence * y.counts * log(self.density[e])
+            log_weight[e] = y.discount * log_weight[e] + evidence * y.counts * log(density[e])
         return surprise
 
     cdef void begin_then(self) noexcept:

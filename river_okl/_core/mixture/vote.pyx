@@ -18,8 +18,7 @@ cdef double DISCOUNT = 0.99         # of running errors
 cdef double OUTLYING = 30.0         # bound of one sample's error in a loss, in running errors
 cdef double FARTHEST = 3.0          # bound of an input of the correction and of its residual, in running errors
 cdef double SPIKE = 5.0             # bound of one sample's error in a running error, in running errors
-LEAST_SIZE, LARGEST_SIZE, LARGEST_LOSS = 1e-4, 1e9, 1e12
-cdef double least_size = LEAST_SIZE, largest_loss = LARGEST_LOSS
+cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOSS = 1e12
 REGRESSION = 0.1, 3e-5              # prior variance of a coefficient, and its growth per sample
 
 
@@ -87,14 +86,14 @@ cdef class Vote(Expert):
         cdef double error, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
         for i in range(self.voters):
             error = fmin(fabs(y.exact - p[self.row[i]]), bound)
-            self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, largest_loss)
+            self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, LARGEST_LOSS)
         self.weigh()
         self.fill(p)
         error = (y.exact - p[self.n]) / self.size[self.n]
         self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
         for i in range(self.n + 1):
             error = fmin(fabs(y.exact - p[i]), SPIKE * self.size[i])
-            self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), least_size)
+            self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), LEAST_SIZE)
 
     cdef void weigh(self) noexcept:
         weights_of_losses(self.loss, 1, self.voters, self.weight)

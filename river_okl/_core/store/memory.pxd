@@ -34,6 +34,11 @@ cdef class Owner:
     cdef void release(self, void *buffer) noexcept nogil
 
 
+cdef inline double *aligned(double *start) noexcept nogil:
+    """Return the first position from ``start`` on that is aligned to 64 bytes."""
+    return start + (64 - <size_t> start % 64) % 64 // 8
+
+
 cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL
 cdef object viewed(void *buffer, Py_ssize_t n, dtype)
 cdef object array_of(const double *numbers, Py_ssize_t n)

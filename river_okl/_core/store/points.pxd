@@ -70,8 +70,6 @@ cdef class Points(Owner):
     cdef Axis axis(self)
     cdef Py_ssize_t padded(self) noexcept nogil
     cdef int check_position(self, Py_ssize_t i) except -1
-    cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1
-    cdef void append_item(self, Sample *x, int32_t slot, double value) noexcept
     cpdef Py_ssize_t oldest(self) except -1
     # Adding and removing points
     cdef Py_ssize_t next_capacity(self) noexcept

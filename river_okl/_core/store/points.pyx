@@ -15,7 +15,6 @@ grows with the non-zero values only.  Each point has a list of its posting lists
 Usage, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
     encode(points, {"a": 1.0}, &x)      # encoder.pyx: a dict or the row of a Frame as items with slots
-    x.numbers[0] *= 2.0; set_square(&x) # optional: scale the values
     points.store(&x)                    # z_n = x
     points.drop(p)                      # z_p is removed
 
@@ -24,7 +23,6 @@ points change likewise in the same step.
 """
 
 cimport cython
-from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy, memset
 
 import math
@@ -33,14 +31,11 @@ from collections import Counter
 import numpy as np
 
 from river_okl._core.store.memory cimport aligned_resize, array_of, fill, okl_free
-from river_okl._core.store.sample cimport free_sample, reserve_sample, set_key
+from river_okl._core.store.sample cimport set_key
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import check_points
 from river_okl._core.store.sample import plain, shown
-
-cdef extern from "Python.h":
-    void Py_CLEAR(PyObject *thing)
 
 
 @cython.final
@@ -74,7 +69,7 @@ cdef class Points(Owner):
         for i in range(self.capacity):
             okl_free(self.owned[i].slots)
         for j in range(self.n_slots):
-            Py_CLEAR(self.features[j].key)
+            set_key(&self.features[j].key, NULL)
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
@@ -96,7 +91,7 @@ cdef class Points(Owner):
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
         """Set the key of item i of x, and look up its slot."""
         x.slots[i] = self.slot_of(key)
-        set_key(x, i, <PyObject *> key)
+        set_key(&x.keys[i], <PyObject *> key)
         return 0
 
     cdef int check_distinct(self, const Sample *x) except -1:
@@ -133,7 +128,7 @@ cdef class Points(Owner):
         """Mark the slots of x as current, and forget the slots beyond its size, which may be outdated."""
         cdef Py_ssize_t i
         for i in range(x.size, x.allocated):
-            set_key(x, i, NULL)
+            set_key(&x.keys[i], NULL)
         x.version = self.version
 
     # Reading ----------------------------------------------------------------------------------------------------------
@@ -153,43 +148,21 @@ cdef class Points(Owner):
             raise IndexError(f"position {i} of {self.n} support vectors")
         return 0
 
-    cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1:
-        """Set x to z_p as ``encode`` would: its non-zero features, dense rows first."""
-        cdef Py_ssize_t j
-        cdef Feature *feature
-        cdef double value
-        self.check_position(p)
-        reserve_sample(x, self.n_dense + self.owned[p].size)
-        x.size = 0  # slots of an older vocabulary are invalid for the next sample
-        self.date_slots(x)
-        for j in range(self.n_dense):
-            feature = &self.features[self.dense_slots[j]]
-            value = value_at(feature.dense, p, self.single)
-            if value != 0.0:
-                self.append_item(x, self.dense_slots[j], value)
-        for j in range(self.owned[p].size):
-            feature = &self.features[self.owned[p].slots[j]]
-            self.append_item(x, self.owned[p].slots[j], feature.amounts[find(feature.owners, <int32_t> p)])
-        x.square = self.square[p]
-        return 0
-
-    cdef void append_item(self, Sample *x, int32_t slot, double value) noexcept:
-        set_key(x, x.size, self.features[slot].key)
-        x.slots[x.size] = slot
-        x.numbers[x.size] = value
-        x.size += 1
-
     def point(self, Py_ssize_t i):
         """Return z_i as a dict of the user's feature names, in the order of their slots."""
-        cdef Sample x
-        cdef Py_ssize_t j
-        memset(&x, 0, sizeof(Sample))
-        try:
-            self.copy_point(i, &x)
-            order = sorted(range(x.size), key=[x.slots[j] for j in range(x.size)].__getitem__)
-            return {<object> x.keys[j]: x.numbers[j] for j in order}
-        finally:
-            free_sample(&x)
+        cdef Py_ssize_t j, slot
+        cdef Feature *feature
+        cdef dict values = {}
+        self.check_position(i)
+        for j in range(self.n_dense):
+            slot = self.dense_slots[j]
+            values[slot] = value_at(self.features[slot].dense, i, self.single)
+        for j in range(self.owned[i].size):
+            slot = self.owned[i].slots[j]
+            feature = &self.features[slot]
+            values[slot] = feature.amounts[find(feature.owners, <int32_t> i)]
+        # a list first: no name's __hash__ is called while the names are read
+        return dict([(<object> self.features[slot].key, values[slot]) for slot in sorted(values) if values[slot]])
 
     @property
     def births(self):
@@ -230,10 +203,7 @@ cdef class Points(Owner):
         return 0
 
     cdef int store(self, Sample *x) except -1:
-        """Append x as point z_n.
-
-        Requires a sample that was encoded for these points; its numbers and square may have changed since.
-        """
+        """Append x, a sample that was encoded for these points, as point z_n."""
         cdef Py_ssize_t before = self.n_emptied
         self.expect(x, x.numbers)
         while self.n_emptied > before:  # new features are about to get a point
@@ -334,8 +304,7 @@ cdef class Points(Owner):
         if self.vocabulary.setdefault(key, slot) != slot:
             raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
         self.strings = self.strings and type(key) is str
-        Py_INCREF(key)
-        self.features[slot].key = <PyObject *> key
+        set_key(&self.features[slot].key, <PyObject *> key)
         self.features[slot].count = 0
         self.n_features += 1
         self.version += 1
@@ -453,7 +422,7 @@ cdef class Points(Owner):
             self.leave_dense(slot)
         self.n_features -= 1
         self.version += 1
-        Py_CLEAR(feature.key)
+        set_key(&feature.key, NULL)
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:

@@ -3,23 +3,20 @@ from libc.stdint cimport int64_t
 
 cdef extern from *:
     """
-    #define OKL_MEMORY 10000    /* values that averages are over */
-    #define OKL_OUTLYING 5.0    /* standard deviations */
-    #define OKL_KNOWN 8         /* before this many values none is an outlier */
-    #define OKL_RUN 10
-    #define OKL_AGREEING 5      /* outliers that one counts for if it agrees with the one before */
+    #define OKL_OUTLYING 5.0
     #define OKL_NEAR 0.25
     """
-    const int64_t MEMORY "OKL_MEMORY"
-    const double OUTLYING "OKL_OUTLYING"
-    const int64_t KNOWN "OKL_KNOWN"
-    const int64_t RUN "OKL_RUN"
-    const int64_t AGREEING "OKL_AGREEING"
+    const double OUTLYING "OKL_OUTLYING"    # standard deviations
     const double NEAR "OKL_NEAR"
+
+cdef enum:
+    MEMORY = 10000  # values that averages are over
+    KNOWN = 8       # before this many values none is an outlier
+    RUN = 10
+    AGREEING = 5    # outliers that one counts for if it agrees with the one before
 
 
 cdef struct Running:
-    # Running mean and variance; old values are forgotten slowly, or at once if the unit has changed.
     int64_t count
     double mean, variance
     int64_t block               # values since the last check of the unit, and their statistics:

@@ -26,7 +26,7 @@ cdef extern from *:
 
 cdef struct Sample:
     # An encoded sample: its items in order, with the slot of each feature (-1: no point has it).  Initialised with
-    # zeros; the owner calls free_sample, and set_square after changing `numbers`.
+    # zeros; the owner calls free_sample.
     Py_ssize_t size, allocated
     PyObject **keys             # owned; keys beyond `size` are from an earlier sample, a guess for the next
     int32_t *slots
@@ -52,18 +52,18 @@ cdef class Given:
 cdef Given given_of(object owner, Sample *x)
 cdef tuple items_of(dict sample)
 
-cdef inline void set_key(Sample *x, Py_ssize_t i, PyObject *key) noexcept:
-    """Set the name of item i, or NULL; the old name is released last, as its destructor may run Python code."""
-    cdef PyObject *old = x.keys[i]
-    Py_XINCREF(key)
-    x.keys[i] = key
+cdef inline void set_key(PyObject **key, PyObject *name) noexcept:
+    """Set an owned name, or NULL; the old name is released last, as its destructor may run Python code."""
+    cdef PyObject *old = key[0]
+    Py_XINCREF(name)
+    key[0] = name
     Py_XDECREF(old)
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
 cdef void free_sample(Sample *x) noexcept
 cdef size_t size_of_sample(const Sample *x) noexcept
-cdef void set_square(Sample *x) noexcept nogil
+cdef bint same_names(PyObject **a, PyObject **b, Py_ssize_t n) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
 cdef bint is_long(object name)

@@ -91,7 +91,7 @@ cdef void free_sample(Sample *x) noexcept:
     """Free the buffers of a sample."""
     cdef Py_ssize_t i
     for i in range(x.allocated):
-        set_key(x, i, NULL)
+        set_key(&x.keys[i], NULL)
     okl_free(x.keys)
     okl_free(x.slots)
     okl_free(x.numbers)
@@ -163,25 +163,22 @@ cdef size_t size_of_sample(const Sample *x) noexcept:
     return x.allocated * (sizeof(PyObject *) + sizeof(int32_t) + sizeof(double))
 
 
-cdef void set_square(Sample *x) noexcept nogil:
-    """Compute ``square`` from the current numbers."""
-    cdef Py_ssize_t j
-    x.square = 0.0
-    for j in range(x.size):
-        x.square += x.numbers[j] * x.numbers[j]
+cdef bint same_names(PyObject **a, PyObject **b, Py_ssize_t n) noexcept nogil:
+    """Whether two lists of n names are known to be equal without a call."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if not same_name(a[i], b[i]):
+            return False
+    return True
 
 
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
     """Whether the items of two samples are the same, in the same order."""
-    cdef Py_ssize_t i
     if a.size != b.size:
         return False
     if a.size and memcmp(a.numbers, b.numbers, a.size * 8) != 0:  # without items there may be no buffers
         return False
-    for i in range(a.size):
-        if not same_name(a.keys[i], b.keys[i]):
-            return False
-    return True
+    return same_names(a.keys, b.keys, a.size)
 
 
 cpdef bint is_number(object value) except -1:
@@ -266,8 +263,11 @@ cpdef object canonical(object value):
 
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
     """Make row i the numbers of a sample encoded from this frame."""
+    cdef Py_ssize_t j
     x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL
-    set_square(x)
+    x.square = 0.0
+    for j in range(x.size):
+        x.square += x.numbers[j] * x.numbers[j]
 
 
 cpdef bint is_word(object key):

@@ -1,3 +1,4 @@
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
@@ -16,6 +17,7 @@ cdef struct Feature:
     bint word                   # an indicator: neither centred nor scaled
 
 
+@cython.final
 cdef class Scaler(Owner):
     cdef readonly bint active
     cdef dict index             # feature name -> place
@@ -35,7 +37,6 @@ cdef class Scaler(Owner):
     cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
-    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept
     cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
@@ -45,3 +46,8 @@ cdef class Scaler(Owner):
     cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1
     cdef int32_t place_of(self, object key) except -1
     cdef list forget(self, dict held)
+
+    cdef inline bint lacks(self, Py_ssize_t place) noexcept nogil:
+        """Whether the feature of this place is centred, and absent from the sample of the last ``absent``."""
+        cdef Feature *feature = &self.features[place]
+        return feature.key != NULL and feature.centred and self.marks[place] != self.stamp

@@ -20,21 +20,18 @@ The number of features is bounded: beyond ``SPARE`` plus twice the number of fea
 point has are dropped, the longest unseen first.
 """
 
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+cimport cython
 from libc.math cimport fmax, fmin, isfinite, sqrt
 from libc.string cimport memset
 
 import numpy as np
 
 from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, running_from, running_state, update
-from river_okl._core.store.sample cimport LARGEST_COUNT, is_word
+from river_okl._core.store.sample cimport LARGEST_COUNT, is_word, set_key
 
 from river_okl._core.states import checked_array, checked_whole
 from river_okl._core.store.running import NUMBERS
 from river_okl._core.store.sample import plain, shown
-
-cdef extern from "Python.h":
-    void Py_CLEAR(PyObject *thing)
 
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
@@ -46,6 +43,7 @@ cdef double INDICATOR = 1.0
 COLUMNS = ("place", "first", "last", "count", "centred")
 
 
+@cython.final
 cdef class Scaler(Owner):
     """Statistics of features by name, and scaling by them; with ``active=False`` only a list of names."""
 
@@ -57,9 +55,9 @@ cdef class Scaler(Owner):
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.items_allocated):
-            Py_CLEAR(self.keys[i])
+            set_key(&self.keys[i], NULL)
         for i in range(self.size):
-            Py_CLEAR(self.features[i].key)
+            set_key(&self.features[i].key, NULL)
 
     def __len__(self):
         return len(self.index)
@@ -87,22 +85,15 @@ cdef class Scaler(Owner):
         for i in range(x.size):
             if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
                 place = self.index.get(<object> x.keys[i])
-                self.set_key(i, x.keys[i])
+                set_key(&self.keys[i], x.keys[i])
                 self.places[i] = -1 if place is None else place
                 if self.places[i] >= self.size or (self.places[i] >= 0 and self.features[self.places[i]].key == NULL):
                     self.places[i] = -1  # an outdated entry, left over because the hash of its name had changed
         return 0
 
-    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept:
-        """Set the name to which the place of item i belongs."""
-        cdef PyObject *old = self.keys[i]
-        Py_INCREF(<object> key)
-        self.keys[i] = key
-        Py_XDECREF(old)
-
     cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept:
         """Set item i to the feature of this place; requires room for the item."""
-        self.set_key(i, self.features[place].key)
+        set_key(&self.keys[i], self.features[place].key)
         self.places[i] = <int32_t> place
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
@@ -170,8 +161,7 @@ cdef class Scaler(Owner):
                 self.places[i] = self.place_of(<object> x.keys[i])
                 feature = &self.features[self.places[i]]
                 memset(feature, 0, sizeof(Feature))
-                Py_INCREF(<object> x.keys[i])
-                feature.key = x.keys[i]
+                set_key(&feature.key, x.keys[i])
                 feature.word = is_word(<object> x.keys[i])
                 self.marks[self.places[i]] = self.stamp
         return 0
@@ -199,12 +189,8 @@ cdef class Scaler(Owner):
                 update(&feature.values, x.numbers[i])
         if lacking:
             for j in range(self.size):
-                feature = &self.features[j]
-                if (
-                    feature.key != NULL and feature.centred and self.marks[j] != self.stamp
-                    and not self.is_centred(feature, False)
-                ):
-                    feature.centred = False
+                if self.lacks(j) and not self.is_centred(&self.features[j], False):
+                    self.features[j].centred = False
                     self.n_centred -= 1
         self.seen += 1
         return 0
@@ -239,9 +225,9 @@ cdef class Scaler(Owner):
         self.free_places += gone
         for place in gone:
             self.n_centred -= self.features[place].centred
-            Py_CLEAR(self.features[place].key)
+            set_key(&self.features[place].key, NULL)
         for place in range(self.items_allocated):  # no guess may refer to a free place
-            Py_CLEAR(self.keys[place])
+            set_key(&self.keys[place], NULL)
         return gone
 
     def statistics(self):
@@ -274,6 +260,7 @@ cdef class Scaler(Owner):
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
         cdef Py_ssize_t i
+        cdef Feature *feature
         names, free, seen = state["names"], state["free"], checked_whole(state, "seen", 0, LARGEST_COUNT)
         place, first, last, count, centred = columns = [state[name] for name in COLUMNS]
         n = len(names)
@@ -289,14 +276,11 @@ cdef class Scaler(Owner):
         values = [running_from(numbers, "the statistics of a scaler are") for numbers in state["numbers"].tolist()]
         for i in range(n + free.size):
             self.place_of(i)
-        self.index.clear()
-        for i in range(n):
-            self.index[names[i]] = int(place[i])
+        self.index = dict(zip(names, place.tolist()))
         for i, name in enumerate(self.index):
-            Py_INCREF(name)
-            self.features[<Py_ssize_t> place[i]] = Feature(
-                <PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name)
-            )
-        self.free_places = [int(at) for at in free]
+            feature = &self.features[<Py_ssize_t> place[i]]
+            feature[0] = Feature(NULL, first[i], last[i], count[i], values[i], centred[i], is_word(name))
+            set_key(&feature.key, <PyObject *> name)
+        self.free_places = free.tolist()
         self.n_centred = int(centred.sum())
         self.seen = seen

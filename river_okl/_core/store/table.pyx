@@ -234,8 +234,7 @@ cdef class Table(Owner):
     cpdef int reserve(self) except -1:
         """Make room for all items of the axes."""
         cdef Axis axis
-        for each in self.axes:
-            axis = <Axis> each
+        for axis in self.axes:
             if axis.is_full():
                 self.grow(axis, axis.needed[0])
         return 0

@@ -11,6 +11,7 @@ neither memory nor time.  The hash depends on the word alone, not on the process
 
 import numpy as np
 
+from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.sample cimport canonical, is_word
 
 cdef extern from "Python.h":
@@ -147,11 +148,9 @@ cdef class Words(Owner):
 
     def state(self):
         """Return the words seen once, for ``restore``; words that are features are in the scaler's state."""
-        cdef Py_ssize_t i, j
-        if self.once == NULL:
-            return np.zeros(0, dtype=np.int64)
-        found = [self.once[i * WAYS + j] for i in range(SETS) for j in range(WAYS - 1, -1, -1)]
-        return np.array([each for each in found if each], dtype=np.int64)
+        size = 0 if self.once == NULL else SETS * WAYS
+        found = viewed(self.once, size, np.dtype(np.int64)).reshape(-1, WAYS)[:, ::-1]
+        return found[found != 0]
 
     def restore(self, seen_once):
         """Resume from a state, after the scaler was restored."""

@@ -8,6 +8,7 @@ often than the majority class.
 
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t
+from libc.string cimport memset
 
 from river_okl._core.trees.forest cimport LEAST_BRANCH, Best, Forest, compare
 from river_okl._core.trees.tree cimport Block, Tree
@@ -68,11 +69,6 @@ cdef class ClassForest(Forest):
     cdef int add_class(self) except -1:
         return self.lay_out(self.places, self.n_classes + 1)
 
-    cdef int reserve_target(self, double target) except -1:
-        while target >= self.n_classes:
-            self.add_class()
-        return 0
-
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef void answer(self, int t, double *p) noexcept nogil:
@@ -95,7 +91,6 @@ cdef class ClassForest(Forest):
             return
         block = self.block_at(tree.leaves[leaf].block)
         totals = self.totals(block)
-        self.gather(block)
         self.find_bins(block)
         for c in range(n):
             if totals[c] > 0.0:
@@ -118,8 +113,7 @@ cdef class ClassForest(Forest):
     cdef void average(self, double *out) noexcept nogil:
         cdef int t
         cdef Py_ssize_t c
-        for c in range(self.n_classes):
-            out[c] = 0.0
+        memset(out, 0, self.n_classes * 8)
         for t in range(self.n_trees):
             for c in range(self.n_classes):
                 out[c] += self.votes[t * self.n_classes + c] / self.n_trees
@@ -136,9 +130,6 @@ cdef class ClassForest(Forest):
         cdef float *row = self.row(block, <Py_ssize_t> target)
         block.by_counts += w * (self.by_counts[block.tree] == <int32_t> target)
         block.by_bayes += w * (self.by_bayes[block.tree] == <int32_t> target)
-        self.gather(block)
-        self.find_bins(block)
-        block.weight += w
         self.totals(block)[<int32_t> target] += w
         for i in range(self.n_bins):
             row[self.bins[i]] += w
@@ -181,8 +172,7 @@ cdef class ClassForest(Forest):
         cdef float *one = tree.counts + leaf * self.width
         cdef float *two = tree.counts + other * self.width
         cdef float errors = tree.leaves[leaf].errors, left = 0.0, total = 0.0, largest = 0.0
-        cdef float of_one = 0.0, of_two = 0.0, at
-        cdef float missed_left, missed_right, missed
+        cdef float of_one = 0.0, of_two = 0.0, at, missed
         cdef Py_ssize_t c
         for c in range(self.n_classes):
             at = below(self.row(block, c) + BINS * k, totals[c], low[k], step[k], cut)
@@ -190,9 +180,8 @@ cdef class ClassForest(Forest):
             left, total = left + one[c], total + two[c]
             of_one, of_two, largest = max(of_one, one[c]), max(of_two, two[c]), max(largest, totals[c])
         missed = block.weight - largest
-        missed_left, missed_right = left - of_one, total - of_two
-        tree.leaves[leaf].errors = errors * min(missed_left / missed, <float> 1.0) if missed > 0.0 else 0.0
-        tree.leaves[other].errors = errors * min(missed_right / missed, <float> 1.0) if missed > 0.0 else 0.0
+        tree.leaves[leaf].errors = errors * min((left - of_one) / missed, <float> 1.0) if missed > 0.0 else 0.0
+        tree.leaves[other].errors = errors * min((total - of_two) / missed, <float> 1.0) if missed > 0.0 else 0.0
 
     cdef void restart(self, int t) noexcept nogil:
         Forest.restart(self, t)

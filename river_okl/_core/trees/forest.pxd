@@ -36,7 +36,6 @@ cdef class Forest(Trees):
     cdef double *votes                      # [n_trees, n_classes]
 
     # What the kind of leaf defines
-    cdef int reserve_target(self, double target) except -1
     cdef void answer(self, int t, double *p) noexcept nogil
     cdef void average(self, double *out) noexcept nogil
     cdef double error_of(self, int t, double target) noexcept nogil
@@ -55,6 +54,5 @@ cdef class Forest(Trees):
     cdef void learn_tree(self, int t, double target, float w) noexcept nogil
     # Splits and restarts
     cdef double epsilon(self, const Block *block) noexcept nogil
-    cdef void try_split(self, int t) noexcept nogil
     cdef bint detects_change(self, int t, double error) noexcept nogil
     cdef void restart(self, int t) noexcept nogil

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.trees.tree cimport TEST_EVERY
 
@@ -62,10 +63,6 @@ cdef class Forest(Trees):
 
     # What the kind of leaf defines ------------------------------------------------------------------------------------
 
-    cdef int reserve_target(self, double target) except -1:
-        """Make room for this class or target."""
-        return 0
-
     cdef void answer(self, int t, double *p) noexcept nogil:
         """Write the prediction of a tree's leaf: the probabilities of every class, or the mean of a target."""
 
@@ -81,7 +78,7 @@ cdef class Forest(Trees):
         return error
 
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil:
-        """Update the statistics of a leaf with a sample."""
+        """Update the statistics of a leaf, except the weight, with a sample of these bins."""
 
     cdef bint find_split(self, const Block *block, Best *best) noexcept nogil:
         """Find the best candidate; return whether the leaf splits."""
@@ -138,10 +135,11 @@ cdef class Forest(Trees):
             self.x[i] = 0.0  # m is a multiple of LANES, too
 
     cdef void find_bins(self, const Block *block) noexcept nogil:
-        """Find the bins of present gathered candidates, as positions in the histograms of a class."""
+        """Find the bins of present candidates, as positions in the histograms of a class."""
         cdef const float *low = self.body(block) + self.m
         cdef const float *step = low + self.m
         cdef Py_ssize_t i, k
+        self.gather(block)
         if self.n_chosen < 0:
             self.n_bins = find_bins(self.x, low, step, self.m, self.bins)
             return
@@ -186,7 +184,7 @@ cdef class Forest(Trees):
             self.low[self.present[i]] = min(self.low[self.present[i]], value)
             self.high[self.present[i]] = max(self.high[self.present[i]], value)
         for t in range(self.n_trees):
-            u = <uint32_t> (self.draw() >> 32)
+            u = <uint32_t> (next_random(&self.random) >> 32)
             k = 0
             while k < POISSON and u >= thresholds[k]:
                 k += 1
@@ -200,6 +198,7 @@ cdef class Forest(Trees):
         cdef double error = self.error_of(t, target)
         cdef int32_t leaf
         cdef Block *block
+        cdef Best best
         if self.detects_change(t, error):
             self.restart(t)
         if w <= 0.0:
@@ -215,23 +214,19 @@ cdef class Forest(Trees):
         if self.seen == SETTLED and tree.n_leaves == 1:
             self.close_block(tree.leaves[leaf].block)
             self.take_block(t, leaf)
+        block.weight += w
+        self.find_bins(block)
         self.learn_block(block, target, w)
         if block.weight >= block.next_test:
             block.next_test = block.weight + TEST_EVERY
-            if tree.n_leaves < min(tree.room, self.max_leaves):
-                self.try_split(t)
+            best = Best(-1, 0.0, 0.0, 0.0)
+            if tree.n_leaves < min(tree.room, self.max_leaves) and self.find_split(block, &best):
+                self.split(t, best.candidate, best.cut)
 
     # Splits and restarts ----------------------------------------------------------------------------------------------
 
     cdef double epsilon(self, const Block *block) noexcept nogil:
         return sqrt(DELTA_LOG / (2.0 * block.weight))
-
-    cdef void try_split(self, int t) noexcept nogil:
-        """Split the leaf of the last sample if ``find_split`` finds a split."""
-        cdef Tree *tree = &self.trees[t]
-        cdef Best best = Best(-1, 0.0, 0.0, 0.0)
-        if self.find_split(self.block_at(tree.leaves[tree.nodes[self.at[t]].child].block), &best):
-            self.split(t, best.candidate, best.cut)
 
     cdef bint detects_change(self, int t, double error) noexcept nogil:
         """Update a tree's running errors; return whether they have risen enough for a restart."""
@@ -285,7 +280,8 @@ cdef class Forest(Trees):
             raise ValueError("places and values do not match")
         for i in range(places.shape[0]):
             size = max(size, places[i] + 1)
-        self.reserve_target(target)
+        while self.n_classes > 1 and target >= self.n_classes:
+            self.add_class()
         self.reserve_places(size)
         self.take_sample(
             &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w

@@ -77,9 +77,6 @@ cdef class TargetForest(Forest):
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil:
         cdef Py_ssize_t i
         cdef float *bins = self.row(block, 0)
-        self.gather(block)
-        self.find_bins(block)
-        block.weight += w
         block.sum += w * <float> target
         for i in range(self.n_bins):
             bins[2 * self.bins[i]] += w

@@ -82,8 +82,6 @@ cdef class Trees(Expert):
     ) noexcept nogil
     # Room
     cdef int reserve_leaves(self, Tree *tree) except -1
-    cdef int reserve_blocks(self) except -1
-    cdef int add_blocks(self, Py_ssize_t first, Py_ssize_t n) except -1
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes)
     cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
@@ -102,11 +100,10 @@ cdef class Trees(Expert):
         # [m, BINS, numbers] of a class
         return self.body(block) + (3 + self.cells * c) * self.m
 
-    cdef uint64_t draw(self) noexcept nogil
     cdef void choose_candidates(self, Block *block) noexcept nogil
     cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil
     cdef void close_block(self, int32_t b) noexcept nogil
-    cdef void close_least(self, int t) noexcept nogil
+    cdef int32_t least_leaf(self, int t, int32_t other) noexcept nogil
     cdef bint take_block(self, int t, int32_t leaf) noexcept nogil
     cdef void challenge(self, int t, int32_t leaf) noexcept nogil
     cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil
@@ -117,4 +114,5 @@ cdef class Trees(Expert):
     cdef void split(self, int t, Py_ssize_t k, float cut) noexcept nogil
     cdef void sweep(self) noexcept nogil
     # State
+    cdef tuple views(self, int t)
     cdef object rows_of_blocks(self)

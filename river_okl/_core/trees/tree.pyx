@@ -110,14 +110,17 @@ cdef class Trees(Expert):
     # Room -------------------------------------------------------------------------------------------------------------
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
+        """Make room for features at this many places, for one more leaf of every tree, and for its block."""
         cdef int t
+        cdef Py_ssize_t n
         for t in range(self.n_trees):
             if self.trees[t].n_leaves == self.trees[t].room:
                 self.reserve_leaves(&self.trees[t])
         if places > self.places:
             self.lay_out(max(places, self.places + self.places // 4), self.n_classes)
         elif self.n_unowned < self.n_trees and self.n_blocks < self.max_blocks:
-            self.reserve_blocks()
+            n = min(max(self.n_trees, 2 * self.n_blocks), self.max_blocks)
+            self.move_blocks(n, self.block_floats, self.head, self.m)
         return 0
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
@@ -129,23 +132,6 @@ cdef class Trees(Expert):
         tree.leaves = <Leaf *> self.resize(tree.leaves, tree.n_leaves, room, sizeof(Leaf))
         tree.counts = <float *> self.resize(tree.counts, tree.n_leaves * self.width, room * self.width, 4)
         tree.room = room
-        return 0
-
-    cdef int reserve_blocks(self) except -1:
-        """Make room for twice as many blocks, within the bound."""
-        cdef Py_ssize_t n = min(max(self.n_trees, 2 * self.n_blocks), self.max_blocks)
-        self.blocks = <float *> self.resize(self.blocks, self.n_blocks * self.block_floats, n * self.block_floats, 4)
-        return self.add_blocks(self.n_blocks, n)
-
-    cdef int add_blocks(self, Py_ssize_t first, Py_ssize_t n) except -1:
-        """Set the number of blocks to n; the blocks from ``first`` on get no owner."""
-        cdef Py_ssize_t b
-        self.unowned = <int32_t *> self.resize(self.unowned, self.n_unowned, n, 4)
-        for b in range(n - 1, first - 1, -1):
-            self.block_at(b).tree = -1
-            self.unowned[self.n_unowned] = <int32_t> b
-            self.n_unowned += 1
-        self.n_blocks = n
         return 0
 
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept:
@@ -183,7 +169,7 @@ cdef class Trees(Expert):
             self.widen_leaves(self.numbers * n_classes)
         for t in range(self.n_trees):
             while self.trees[t].n_blocks > (limit // self.n_trees if kept else 0):
-                self.close_least(t)
+                self.close_block(self.trees[t].leaves[self.least_leaf(t, -1)].block)
         self.move_blocks(n, size, sizeof(Block) // 4 + self.totals_of(n_classes), m)
         self.widen_features(places)
         self.max_blocks, self.share, self.group, self.n_classes = limit, limit // self.n_trees, group, n_classes
@@ -235,9 +221,13 @@ cdef class Trees(Expert):
             self.trees[old.tree].leaves[old.leaf].block = owned
             owned += 1
         self.release(self.blocks)
-        self.blocks, self.block_floats, self.head, self.m = blocks, size, head, m
-        self.n_unowned = 0
-        return self.add_blocks(owned, n)
+        self.blocks, self.n_blocks, self.block_floats, self.head, self.m = blocks, n, size, head, m
+        self.unowned, self.n_unowned = <int32_t *> self.resize(self.unowned, 0, n, 4), 0
+        for b in range(n - 1, owned - 1, -1):
+            self.block_at(b).tree = -1
+            self.unowned[self.n_unowned] = <int32_t> b
+            self.n_unowned += 1
+        return 0
 
     cdef int widen_features(self, Py_ssize_t places) except -1:
         """Make room for this many features, and forget the last sample."""
@@ -252,10 +242,6 @@ cdef class Trees(Expert):
         return 0
 
     # Blocks -----------------------------------------------------------------------------------------------------------
-
-    cdef uint64_t draw(self) noexcept nogil:
-        """Return a random number."""
-        return next_random(&self.random)
 
     cdef void choose_candidates(self, Block *block) noexcept nogil:
         """Draw a candidate from each group of adjacent places, by the block's seed; -1 for an empty group."""
@@ -287,7 +273,7 @@ cdef class Trees(Expert):
         block.tree, block.leaf, block.next_test = t, leaf, TEST_EVERY
         tree.leaves[leaf].block = b
         tree.n_blocks += 1
-        block.seed = <uint32_t> (self.draw() >> 32)
+        block.seed = <uint32_t> (next_random(&self.random) >> 32)
         for k in range(self.m):
             feature[k] = -1
         self.choose_candidates(block)
@@ -322,14 +308,17 @@ cdef class Trees(Expert):
         self.unowned[self.n_unowned] = b
         self.n_unowned += 1
 
-    cdef void close_least(self, int t) noexcept nogil:
-        """Take the block of the leaf with the fewest recent errors; of equals the first."""
+    cdef int32_t least_leaf(self, int t, int32_t other) noexcept nogil:
+        """Return the leaf with the fewest recent errors, of equals the first, of those with a block except ``other``;
+        or -1."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, least = -1
         for i in range(tree.n_leaves):
-            if tree.leaves[i].block >= 0 and (least < 0 or tree.leaves[i].errors < tree.leaves[least].errors):
+            if i == other or tree.leaves[i].block < 0:
+                continue
+            if least < 0 or tree.leaves[i].errors < tree.leaves[least].errors:
                 least = i
-        self.close_block(tree.leaves[least].block)
+        return least
 
     cdef bint take_block(self, int t, int32_t leaf) noexcept nogil:
         """Give a leaf a free block if there is one and its tree has less than its share; return whether it got one."""
@@ -358,16 +347,13 @@ cdef class Trees(Expert):
         """Give the block of a split leaf to the first of the two new leaves.  The second gets a free block, or that of
         the leaf with the fewest errors, if these are less than half its own."""
         cdef Tree *tree = &self.trees[t]
-        cdef int32_t i, least = -1
-        cdef float fewest = 0.5 * tree.leaves[other].errors
+        cdef int32_t least
         self.close_block(max(tree.leaves[one].block, tree.leaves[other].block))
         self.take_block(t, one)
         if self.take_block(t, other):
             return
-        for i in range(tree.n_leaves):
-            if tree.leaves[i].block >= 0 and i != one and tree.leaves[i].errors < fewest:
-                least, fewest = i, tree.leaves[i].errors
-        if least >= 0:
+        least = self.least_leaf(t, one)
+        if least >= 0 and tree.leaves[least].errors < <float> 0.5 * tree.leaves[other].errors:
             self.close_block(tree.leaves[least].block)
             self.take_block(t, other)
 
@@ -456,9 +442,7 @@ cdef class Trees(Expert):
         cdef Py_ssize_t place, b, k, c
         cdef Block *block
         cdef Tree *tree
-        for i in range(self.n_present):
-            self.dense[self.present[i]] = 0.0
-        self.n_present = 0
+        self.place_values(NULL, NULL, 0)
         memset(self.present, 0, self.places * 4)  # marks, for now
         for place in places:
             if place < self.places:
@@ -487,6 +471,15 @@ cdef class Trees(Expert):
         cdef int t
         return [(self.trees[t].n_leaves, self.trees[t].n_blocks, self.trees[t].resets) for t in range(self.n_trees)]
 
+    cdef tuple views(self, int t):
+        """Return the nodes, the leaves and the numbers of the leaves of a tree, as arrays that share its buffers."""
+        cdef Tree *tree = &self.trees[t]
+        return (
+            viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE),
+            viewed(tree.leaves, tree.n_leaves, OF_LEAF),
+            viewed(tree.counts, tree.n_leaves * self.width, FLOAT).reshape(tree.n_leaves, self.width),
+        )
+
     cdef object rows_of_blocks(self):
         """Return the blocks as rows of a matrix."""
         return viewed(self.blocks, self.n_blocks * self.block_floats, FLOAT).reshape(self.n_blocks, self.block_floats)
@@ -495,15 +488,12 @@ cdef class Trees(Expert):
         cdef int t
         cdef Tree *tree
         cdef Py_ssize_t first = sizeof(Block) // 4, head = self.head, m = self.m
-        running, ages, nodes, leaves, counts = [], [], [], [], []
+        running, ages = [], []
         for t in range(self.n_trees):
             tree = &self.trees[t]
             running.append((tree.fast, tree.slow, tree.square))
             ages.append((tree.n_leaves, tree.hand, tree.age, tree.resets))
-            nodes.append(viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE))
-            leaves.append(viewed(tree.leaves, tree.n_leaves, OF_LEAF))
-            counts.append(viewed(tree.counts, tree.n_leaves * self.width, FLOAT))
-        nodes, leaves = np.concatenate(nodes), np.concatenate(leaves)
+        nodes, leaves, counts = [np.concatenate(each) for each in zip(*[self.views(t) for t in range(self.n_trees)])]
         learning = leaves["block"] >= 0
         blocks = self.rows_of_blocks()[leaves["block"][learning]]  # in the order of their leaves
         n = len(blocks)
@@ -513,7 +503,7 @@ cdef class Trees(Expert):
             "children": nodes["child"].copy(),
             "learning": learning,
             "errors": leaves["errors"].copy(),
-            "counts": np.concatenate(counts).reshape(-1, self.width),
+            "counts": counts,
             "running": np.array(running, dtype=np.float64),
             "ages": np.array(ages, dtype=np.int64),
             "heads": blocks[:, 2:7].copy().reshape(n, 5),  # from the weight to the sum
@@ -569,9 +559,8 @@ cdef class Trees(Expert):
             self.trees[t].n_leaves = self.trees[t].n_blocks = 0
         self.n_blocks = self.n_unowned = 0
         self.lay_out(places, n_classes)
-        self.blocks = <float *> self.resize(self.blocks, 0, owned * self.block_floats, 4)
+        self.move_blocks(owned, self.block_floats, self.head, self.m)
         self.n_unowned = 0
-        self.add_blocks(owned, owned)
         number = np.concatenate([np.arange(count) for count in n_leaves])
         if owned:
             blocks = self.rows_of_blocks()
@@ -588,10 +577,10 @@ cdef class Trees(Expert):
             tree.n_leaves, tree.hand, tree.age, tree.resets = ages[t]
             tree.fast, tree.slow, tree.square = running[t]
             leaf, node = slice(start, start + tree.n_leaves), slice(end, end + 2 * tree.n_leaves - 1)
-            nodes, leaves = viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE), viewed(tree.leaves, tree.n_leaves, OF_LEAF)
+            nodes, leaves, numbers = self.views(t)
             nodes["feature"], nodes["cut"], nodes["child"] = features[node], cuts[node], children[node]
             leaves["block"], leaves["errors"] = block[leaf], errors[leaf]
-            viewed(tree.counts, tree.n_leaves * self.width, FLOAT)[:] = counts[leaf].ravel()
+            numbers[:] = counts[leaf]
             tree.n_blocks = learning[leaf].sum()
             start, end = leaf.stop, node.stop
         viewed(self.low, places, FLOAT)[:], viewed(self.high, places, FLOAT)[:] = low, high
@@ -609,20 +598,17 @@ cdef class Trees(Expert):
         for t in range(self.n_trees):
             tree = &self.trees[t]
             assert 1 <= tree.n_leaves <= tree.room and tree.n_leaves <= self.max_leaves, "leaves are bounded"
-            nodes = viewed(tree.nodes, 2 * tree.n_leaves - 1, NODE)
+            nodes, leaves, counts = self.views(t)
             _check_nodes(nodes["feature"], nodes["child"])
             assert GONE <= nodes["feature"].min() and nodes["feature"].max() < self.places
-            counts = viewed(tree.counts, tree.n_leaves * self.width, FLOAT).reshape(-1, self.width)
             assert np.isfinite(counts).all() and (counts[:, 0] >= 0.0).all()
-            assert (viewed(tree.leaves, tree.n_leaves, OF_LEAF)["errors"] >= 0.0).all()
+            assert (leaves["errors"] >= 0.0).all()
             for i in range(tree.n_leaves):
                 if tree.leaves[i].block >= 0:
                     block = self.block_at(tree.leaves[i].block)
                     assert block.tree == t and block.leaf == i, "a leaf owns its block"
                     owned.add(tree.leaves[i].block)
-            assert tree.n_blocks == sum(
-                [tree.leaves[i].block >= 0 for i in range(tree.n_leaves)]
-            ) <= self.share, "every tree has its share"
+            assert tree.n_blocks == (leaves["block"] >= 0).sum() <= self.share, "every tree has its share"
         assert (
             len(owned) + self.n_unowned == self.n_blocks
             and owned | {self.unowned[i] for i in range(self.n_unowned)} == {*range(self.n_blocks)}
