@@ -212,7 +212,10 @@ def rate(
     """
     # float first: an isinstance check against an abstract class costs as much as the rest of an update
     if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
-        return min(float(learning_rate.get(t - 1)), LARGEST_PARAMETER)
+        step = float(learning_rate.get(t - 1))
+        if math.isnan(step):
+            raise ValueError(f"learning_rate is {learning_rate!r}, which is NaN at step {t}")
+        return min(step, LARGEST_PARAMETER)
     return learning_rate * math.pow(horizon or t, -power) if power else learning_rate
 
 

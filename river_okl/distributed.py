@@ -30,7 +30,7 @@ from river import base
 
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
-from river_okl.checks import UsageError, check_whole
+from river_okl.checks import UsageError, check_whole, kind_of
 from river_okl.files import MAX_LABELS, REGRESSION, Reading, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
@@ -110,13 +110,15 @@ def learned(start: bytes, chunk: Sequence[Sample]) -> Learned:
     model = checkpoints.loads(start)
     regression = isinstance(model, base.Regressor)
     error = 0.0
-    for row, (x, y) in enumerate(chunk):
+    for row, sample in enumerate(chunk):
         try:
+            x, y = sample
             predicted = model.predict_one(x)
             model.learn_one(x, y)
-        except (ValueError, TypeError, OverflowError) as why:
-            return Learned(b"", 0.0, (row, str(why) or type(why).__name__))
-        error += abs(y - (predicted or 0.0)) if regression else predicted != y
+            error += abs(float(y) - (predicted or 0.0)) if regression else predicted != y
+        except Exception as why:  # a step of a pipeline may raise any
+            text = str(why) if isinstance(why, ValueError | TypeError | OverflowError) else ""
+            return Learned(b"", 0.0, (row, text or repr(why)))
     return Learned(checkpoints.dumps(model), error, None)
 
 
@@ -276,6 +278,8 @@ def rounds(
     sizes: Sequence[int | None] = (),
 ) -> Result:
     """Train in rounds: each worker learns a mix of all sources, in proportion to their sizes if all are known."""
+    if not hasattr(model, "predict_one"):
+        raise TypeError(f"{kind_of(model)} does not predict: train takes classifiers and regressors")
     merge([model, model], start=model)  # a model that does not merge raises before anything is learned
     record = Record(checkpoint)
     model, done = record.found(model)
@@ -428,6 +432,9 @@ class Record:
         digest = _digest(pathlib.Path(self.path).read_bytes())
         saved = checkpoints.load(self.path)
         check_same(model, saved, "model", f"the checkpoint {self.path}")
+        if repr(model) != repr(saved):  # of a pipeline, whose steps are not compared
+            found = " ".join(repr(saved).split())
+            raise ValueError(f"the checkpoint {self.path} holds a model with other parameters: {found}")
         entries = json.loads(pathlib.Path(f"{self.path}.rounds").read_text(encoding="utf-8"))
         known = [i for i, entry in enumerate(entries) if entry["sha256"] == digest]
         if not known:
@@ -546,7 +553,9 @@ class Predictor:
     def __call__(self, batch: Any) -> Any:
         """Return the batch, a dict of arrays or a dataframe, with a new column ``prediction``."""
         columns = list(batch if self.features is None else self.features)
-        rows = zip(*(np.asarray(batch[name]).tolist() for name in columns), strict=True)
+        arrays = [np.asarray(batch[name]) for name in columns]
+        # as a list, dates in nanoseconds would be integers
+        rows = zip(*(list(array) if array.dtype.kind == "M" else array.tolist() for array in arrays), strict=True)
         points = [dict(zip(columns, row, strict=True)) for row in rows]
         added = {"prediction": np.array([self.model.predict_one(x) for x in points])}
         if self.probabilities:

@@ -33,6 +33,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 from river_okl import datasets
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
+from river_okl.labels import MAX_LABELS as MAX_CLASSES
 from river_okl.tables.cells import DATES, NUMBERS, STRINGS, Cells
 from river_okl.tables.columns import (
     BINARY,
@@ -292,8 +293,12 @@ def _reject_text(source: Source, lines: list[str]) -> None:
         raise UsageError(f"{source.name} is {what}: --data takes CSV and libsvm files")
 
 
-# A label, importances and a tag; then namespaces, the first of which has a name or several features.
-VOWPAL = re.compile(r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*|'[^\s|,;]*\s+)\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)")
+# A label, importances and a tag, which begin with a number or a quote; then namespaces, the first of which has a name
+# or several features. A blank precedes each further namespace.
+VOWPAL = re.compile(
+    r"(?=[\d.+'|-])(?![^|]*\|.*\S\|)"
+    r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*|'[^\s|,;]*\s+)\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)"
+)
 
 
 def _each(lines: Lines) -> Iterator[str]:
@@ -305,10 +310,13 @@ def _each(lines: Lines) -> Iterator[str]:
 
 def _is_libsvm(lines: list[str]) -> bool:
     """Return whether the lines are in libsvm format; the first samples may have a label and no features."""
+    number = Cells().plain_number
     for line in lines:
-        if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", line.strip()):
-            return True
-        if Cells().plain_number(line.partition("#")[0].strip()) is None:
+        found = re.fullmatch(r"(\S+)(\s+[^\s:,]+:[^\s:,]+)+\s*(#.*)?", line.strip())
+        # several labels, or none before a comment, are an error of libsvm
+        if found and (found[1] == "#" or None not in map(number, found[1].split(","))):
+            return not any(re.fullmatch(r"\S+\s+\d\d?:0\d", other.strip()) for other in lines)  # a number and a time
+        if number(line.partition("#")[0].strip()) is None:
             return False
     return False
 
@@ -409,8 +417,7 @@ def _find_columns(source: Source, lines: list[str], reading: Reading) -> tuple[_
     has_header = _is_header(first, others, Cells(reading.na, reading.decimal))
     if has_header is None:
         raise UsageError(
-            f"{source.name}: the first row may be a header without names or a row with gaps, "
-            f"{shown(separator.join(first))}: write a header"
+            f"{source.name}: the first row may be a header or a sample, {shown(separator.join(first))}: write a header"
         )
     header = [name.strip() for name in first] if has_header else [str(i) for i in range(1, len(first) + 1)]
     for name in [*([] if target is None else [target]), *reading.drop, *reading.strings]:
@@ -528,15 +535,16 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
     at = header.index(schema.target) if schema.target in header else None
     table = _Table(source, separator, header, schema.header, at)
     size = targets = 0
-    labels: dict[Any, None] = {}
+    labels = dict.fromkeys(schema.labels)
     for _, y in table.samples(schema, unlabelled=True):
         size += 1
         targets += y is not None
-        if schema.task == MULTICLASS and y not in schema.labels and y is not None and len(labels) < LISTED_LABELS:
+        if schema.task == MULTICLASS and isinstance(y, int | str) and len(labels) < MAX_CLASSES:
             labels[y] = None
     if not size:
         raise UsageError(f"{source.name} has a header and no rows")
-    new = [name for name in header if name not in known]
+    new, unknown = [name for name in header if name not in known], list(labels)[len(schema.labels) :]
+    schema = dataclasses.replace(schema, labels=tuple(labels))
     note = "no target" if at is None else f"target {schema.target}"
     if at is not None and targets < size:
         note += f"; rows without a target, only predicted: {size - targets:,}"
@@ -549,7 +557,7 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
         note=note,
         warnings=(
             *([f"columns that the model does not know are ignored: {_listed(new)}"] if new else []),
-            *([f"labels that the model does not know are learned: {', '.join(map(str, labels))}"] if labels else []),
+            *([f"labels that the model does not know are learned: {_listed([*map(str, unknown)])}"] if unknown else []),
         ),
         schema=schema,
         labelled=targets > 0,
@@ -587,7 +595,8 @@ def _separator(lines: list[str], decimal: str) -> str:
 def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool | None:
     """Return whether the first row is a header, or None if that is undecidable.
 
-    It is one if a numeric column begins with a name, or if the names are 1, 2, 3, ...
+    It is one if a numeric column begins with a name, or if the names are 1, 2, 3, ... A row of strings, each of which
+    recurs in its column, may be a sample.
     """
     numeric = [
         i
@@ -595,6 +604,9 @@ def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool 
         if (known := [row[i] for row in others if i < len(row) and not cells.is_gap(row[i])])
         and None not in map(cells.plain_number, known)
     ]
+    only_strings = all(cells.plain_number(cell) is None for row in (first, *others[:1]) for cell in row)
+    if only_strings and all(cell in [row[i] for row in others if i < len(row)] for i, cell in enumerate(first)):
+        return None
     if not numeric or not all(cells.plain_number(first[i]) is not None or cells.is_gap(first[i]) for i in numeric):
         return True
     numbers = [cells.plain_number(first[i]) for i in numeric]
@@ -643,6 +655,9 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
     if schema is None:
         found, labels = target.infer(source.name)
         schema = Schema(LIBSVM, {}, "label", found, labels)
+    elif schema.task == MULTICLASS:
+        new = [y for y in map(schema.target_of, target.values) if isinstance(y, int)]
+        schema = dataclasses.replace(schema, labels=tuple(dict.fromkeys([*schema.labels, *new])))
     read = schema.target_of
     samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
     return Stream(source.name, samples, schema.task, size, scaled=is_dense(samples), schema=schema)

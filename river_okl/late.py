@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import heapq
 from collections.abc import Hashable, Iterator
@@ -74,7 +75,8 @@ class LateLabels:
         self.age = age
         self.most = most
         self._asked = self._answered = 0  # so far
-        self._waiting: dict[Hashable, tuple[int, Any, Any]] = {}  # number of the call of ``ask``, sample, time
+        # number of the call of ``ask``, sample, time; the first item of a dict with many deleted ones is found slowly
+        self._waiting: collections.OrderedDict[Hashable, tuple[int, Any, Any]] = collections.OrderedDict()
         # a heap: number of the call of ``ask`` or ``label``, key, sample, label, time
         self._labelled: list[tuple[int, Hashable, Any, Any, Any]] = []
 
@@ -92,7 +94,7 @@ class LateLabels:
         self._asked += 1
         self._waiting[key] = self._asked, x, time
         if len(self._waiting) > self.most:
-            del self._waiting[next(iter(self._waiting))]
+            self._waiting.popitem(last=False)
 
     def label(self, key: Hashable, y: Any) -> None:
         """Add the label of a waiting sample."""
@@ -117,10 +119,10 @@ class LateLabels:
         try:
             age = now - then
             age >= self.age  # noqa: B015  (whether they can be compared)
-        except TypeError:
+        except TypeError as error:
             raise TypeError(
                 f"time is {shown(now)}, and age {shown(self.age)}: times must be dates if the age is a timedelta, "
-                "and otherwise numbers"
+                f"and otherwise numbers, all of one kind ({error})"
             ) from None
         if age != age:  # NaN: neither this sample nor any later one would ever be due
             raise ValueError(f"time is {shown(now)}; it must be a point in time")

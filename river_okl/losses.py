@@ -103,15 +103,18 @@ def _log(y: float, p: float) -> float:
 
 
 def _of_binary(loss: BinaryLoss, y: float, p: float) -> float:
-    return _bounded(loss.gradient(y > 0.0, p), loss, p)  # it expects y as 0 or 1
+    return _bounded(loss, y > 0.0, p)  # it expects y as 0 or 1
 
 
 def _of_regression(loss: RegressionLoss, y: float, p: float) -> float:
-    return _bounded(loss.gradient(y, p), loss, p)
+    return _bounded(loss, y, p)
 
 
-def _bounded(g: Any, loss: optim.losses.Loss, p: float) -> float:
-    value = float(g)
+def _bounded(loss: optim.losses.Loss, y: float, p: float) -> float:
+    try:
+        value = float(loss.gradient(y, p))
+    except OverflowError:  # of an exponential: the loss is convex, so that the derivative has the sign of p
+        value = math.copysign(STEEPEST, p)
     if math.isnan(value):
         raise ValueError(f"{type(loss).__name__}.gradient is NaN at the prediction {p!r}")
     return min(max(value, -STEEPEST), STEEPEST)

@@ -279,7 +279,8 @@ class SupervisedModel(KernelEstimator):
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
         """Return the support vectors with their contributions to the prediction for x, largest absolute value first.
 
-        With more than two classes the score of the predicted class is explained.
+        With more than two classes, the class with the largest sum of contributions is explained. A mixture may predict
+        another one.
         """
         return self._explained(x)
 
@@ -457,7 +458,7 @@ class KernelRegressor(KernelModel, TargetModel):
         try:
             lock.acquire()
             if not self._alone:
-                return self._decision(x)
+                return self._decision(x) if any(each for each, _ in self._summands()) else 0.0
             return f.evaluate(x) if f else 0.0
         finally:
             lock.release()

@@ -159,7 +159,7 @@ def _add(found: Features, items: Iterable[tuple[Hashable, Any]]) -> None:
 def _parts(name: Hashable, value: Any, categories: bool) -> Iterable[tuple[str, Any]]:
     """Yield the features of a date."""
     if isinstance(value, np.datetime64):
-        plain = value.astype("datetime64[D]" if value.dtype == "datetime64[D]" else "datetime64[us]").item()
+        plain = value.astype("datetime64[D]" if np.datetime_data(value.dtype)[0] in "YMWD" else "datetime64[us]").item()
         if not isinstance(plain, datetime.date):
             raise ValueError(f"feature {shown(name)} is {shown(value)}, beyond the years 1 to 9999: leave it out")
         value = plain
@@ -212,7 +212,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         Whether to add differences.
     pending
         Maximum number of samples without a target that are remembered; the oldest are forgotten first. If the target of
-        a forgotten sample arrives after all, it is learned with the lags known then.
+        a forgotten sample arrives after all, it is learned with the lags known then. With `of`, its features are then
+        added to the history again.
 
     Notes
     -----
@@ -228,7 +229,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
       the delay of the targets, its lags are older than necessary.
     - A merged transformer takes each group's history from the model that has learned most of its targets. Shard
       series by group, not at random.
-    - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first.
+    - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first. With `of`,
+      the first prediction in a group counts as a target.
 
     Examples
     --------
@@ -313,10 +315,10 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         """Add the target of x to the history; x was transformed before, if anything was predicted from it."""
         x = dict(x)
         y, key = _target(y), identity(x)
+        group = self._group(x)
         with self._lock:
-            self._lags_of(key, x)  # adds its features to the histories, once
-            del self._issued[key]
-            group = self._group(x)
+            if self._issued.pop(key, None) is None:
+                self._see(x)
             history = self._histories(group)
             self._groups[group] = self._groups.pop(group)  # moved to the end, as the latest
             history[0] += 1
@@ -324,9 +326,11 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def learn_many(self, X: Any, y: Any) -> None:  # type: ignore[override]
         """Learn the rows of a dataframe one after another, as by ``learn_one``."""
-        rows, targets = list(self._rows(frame_of(X))), targets_of(y)
+        rows, targets = list(self._rows(frame_of(X))), [_target(target) for target in targets_of(y)]
         if len(targets) != len(rows):
             raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
+        for x in rows:
+            self._values(x)  # raises before any row is learned
         for x, target in zip(rows, targets, strict=True):
             self.learn_one(x, target)
 
@@ -341,15 +345,25 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         """Return the lags of every series for a sample; those of a new sample are fixed now."""
         if key in self._issued:
             return self._issued[key]
-        values = [plain(name, x.get(name)) for name in self._series[1:]]
-        histories = self._histories(self._group(x))[1:]
-        found = tuple(tuple(h[-lag] if lag <= len(h) else None for lag in self.lags) for h in histories)
-        for history, value in zip(histories[1:], values, strict=True):
-            self._append(history, value)
+        found = self._see(x)
         if len(self._issued) >= self.pending:
             del self._issued[next(iter(self._issued))]
         self._issued[key] = found
         return found
+
+    def _see(self, x: Features) -> tuple[tuple[Any, ...], ...]:
+        """Return the lags of every series for a new sample, and add its features to the histories."""
+        values, group = self._values(x), self._group(x)
+        # without features to add, predictions create no group
+        histories = (self._histories(group) if values else self._groups.get(group, (0, ())))[1:]
+        found = tuple(tuple(h[-lag] if lag <= len(h) else None for lag in self.lags) for h in histories)
+        for history, value in zip(histories[1:], values, strict=True):
+            self._append(history, value)
+        return found
+
+    def _values(self, x: Features) -> list[Any]:
+        """Return the values of the features with lags; raise if one is neither a number nor a string."""
+        return [plain(name, x.get(name)) for name in self._series[1:]]
 
     def _histories(self, group: tuple[Any, ...]) -> list[Any]:
         """Return a group's number of learned targets and its histories, empty if the group is new or forgotten."""

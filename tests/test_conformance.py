@@ -635,6 +635,7 @@ NONSENSE = {
     "mode": [3, -1, "I", None, 1.5, math.nan],
     "forgetting": [*NUMBERS, 0.0, 1.5, math.inf],
     "scale": [None, 1, "yes"],
+    "pending": [-1, 2**40, 1.5, True, None],
 }
 
 

@@ -354,6 +354,18 @@ def test_weights_are_relative():
     assert right[0] == pytest.approx(0.5, abs=0.06) and right[1] > 0.62
 
 
+def test_alarms_register_no_words():
+    model = river_okl.OKLDetector(seed=1)
+    known = {"x0": 0.1, "x1": 0.2, "w": "W"}
+    for x in (*gauss(1500, d=2), known, *({"x0": 50.0 + i, "x1": -50.0} for i in range(40)), known | {"x0": 500.0}):
+        model.learn_one(x)  # the last alarms are not learned
+    copied = pickle.loads(pickle.dumps(model))
+    for i, x in enumerate(gauss(6000, d=2, seed=2)):
+        model.learn_one(x | {"w": f"w{i}"})
+        copied.learn_one(x | {"w": f"w{i}"})
+    assert model.score_one(known) == copied.score_one(known)
+
+
 def test_weight_0_updates_the_scaling_alone():
     model = river_okl.OKLDetector(seed=1)
     scores(model, gauss(600))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from river import preprocessing
+from river import compose, preprocessing
 
 import river_okl
 from river_okl import checkpoint, distributed, files
@@ -237,6 +237,16 @@ def test_the_task_of_a_file_must_match_the_model(tmp_path):
 def test_unmergeable_models_raise_before_learning():
     with pytest.raises(TypeError, match="POMDRClassifier does not merge"):
         trained(river_okl.POMDRClassifier(), data=[iter([])])
+    with pytest.raises(TypeError, match="OKLDetector does not predict"):
+        trained(river_okl.OKLDetector(), data=[iter([])])
+
+
+def test_any_error_of_a_step_names_its_row(tmp_path):
+    with pytest.raises(distributed.ShardError, match=r"row 1: KeyError\('x0'\)"):
+        trained(compose.Select("x0") | bpa(), data=[[STREAM[0], ({"x1": 1.0}, True)]])
+    trained(preprocessing.StandardScaler() | bpa(budget=5), checkpoint=tmp_path / "m.okl")
+    with pytest.raises(ValueError, match=r"m.okl holds a model with other parameters: Pipeline.*budget=5"):
+        trained(preprocessing.StandardScaler() | bpa(budget=7), checkpoint=tmp_path / "m.okl")
 
 
 @pytest.mark.parametrize("name", ["ray", "threadpoolctl"])

@@ -7,17 +7,20 @@ and SOGP, which are one call of the core, are either done or not done, to the bi
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 import random
 import signal
 import sys
+from unittest import mock
 
 import pytest
 
 import river_okl
 from river_okl import kernels
-from river_okl.checkpoint import dumps
+from river_okl.algorithms import bpa
+from river_okl.checkpoint import dumps, loads
 from tests import streams
 from tests.core.expansions import Moody
 from tests.discovery import CLASSES, each_variant, learn, small, snapshot, target, task
@@ -70,12 +73,12 @@ def before_line(at):
     sys.settrace(lambda frame, event, _: trace_lines if frame.f_code.co_filename.startswith(package) else None)
 
 
-def interrupted(learn, moment, at):
+def interrupted(learn, moment, at, *arguments):
     """``learn`` with an exception at this moment; False if it has fewer of them."""
     tracer = sys.gettrace()
     try:
         moment(at)
-        learn()
+        learn(*arguments)
     except Interrupt:
         return True
     finally:
@@ -190,3 +193,26 @@ def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name)
         else:
             learn(model, again[44:])._f._check()
     assert at > 5
+
+
+@pytest.mark.parametrize("moment", [before_call, before_line])
+def test_an_interrupted_selection_of_samples(moment):
+    *before, (x, _), (other, _) = streams.emerging("classification", 30)
+    start, at = pickle.dumps(learn(river_okl.NystroemFeatures(tolerance=0.0), before)), 1
+    while interrupted(lambda model: model.learn_one(x), moment, at, model := pickle.loads(start)):
+        loads(dumps(model)).transform_one(x)
+        model.learn_one(other)
+        assert len(model.transform_one(x)) == model.n_support_vectors
+        at += 1
+    assert at > 5
+
+
+def test_the_nearest_points_are_unknown_after_an_interrupt(monkeypatch):
+    rng, model = random.Random(0), river_okl.BPARegressor(kernels.RBF(0.5), budget=10, maintenance="nearest", eps=0.01)
+    stream = [({"a": rng.choice([0, 1, 2]) + 10.0 ** rng.uniform(-7, -1)}, rng.gauss(0, 1)) for _ in range(1000)]
+    for t, sample in enumerate(stream):
+        with monkeypatch.context() as patched, contextlib.suppress(Interrupt):
+            if t > 50 and t % 50 == 0:
+                patched.setattr(bpa._Neighbours, "replaced", mock.Mock(side_effect=Interrupt))
+            learn(model, [sample])
+    assert model.norm < 100

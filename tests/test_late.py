@@ -539,13 +539,6 @@ def test_damaged_opinions_are_rejected(cls):
     make(*options).restore(state | {"pending": without_predictions(pending)})
 
 
-@pytest.mark.parametrize("pending", [-1, 2**40, 1.5, True, None])
-@each_class
-def test_the_number_of_opinions_is_checked(cls, pending):
-    with pytest.raises((TypeError, ValueError), match="pending is"):
-        cls(pending=pending)
-
-
 # Random actions -------------------------------------------------------------------------------------------------------
 
 

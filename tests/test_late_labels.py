@@ -8,6 +8,7 @@ import datetime
 import math
 import pickle
 import random
+import time
 
 import pytest
 
@@ -67,6 +68,15 @@ def test_the_number_of_samples_is_bounded():
     assert [key for key, *_ in queue.due(100)] == [2, 3, 4]
 
 
+def test_a_full_queue_is_as_fast():
+    queue, times = LateLabels(), []
+    for i in range(300_000):
+        if i % 100_000 == 0:
+            times.append(time.process_time())
+        queue.ask(i, None)
+    assert time.process_time() - times[1] < 10 * (times[1] - times[0])
+
+
 def test_a_key_waits_once():
     queue = LateLabels()
     queue.ask("a", {"x": 1})
@@ -90,6 +100,14 @@ def test_times_match_the_age(age, time):
     with pytest.raises(TypeError, match="times must be"):
         queue.ask("a", {}, time)
     assert len(queue) == 0
+
+
+@pytest.mark.parametrize("time", [datetime.datetime(2026, 1, 9), datetime.datetime(2026, 1, 9, tzinfo=datetime.UTC)])
+def test_times_are_of_one_kind(time):
+    queue = LateLabels(DAY)
+    queue.ask("a", {}, START if time.tzinfo is None else time.replace(tzinfo=None)), queue.label("a", True)
+    with pytest.raises(TypeError, match=r"all of one kind \(.*datetime"):
+        next(queue.due(time))
 
 
 @pytest.mark.parametrize("time", [math.nan, math.inf])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from river.optim.losses import Absolute, CrossEntropy, Hinge, Huber, Log, Quantile, Squared
+from river.optim.losses import Absolute, CrossEntropy, Hinge, Huber, Log, Poisson, Quantile, Squared
 
 import river_okl
 from river_okl import losses
@@ -62,6 +62,7 @@ def test_extremes_stay_finite():
             assert abs(log(y, p)) <= 1.0
     assert log(1.0, -800.0) == -1.0
     assert abs(losses.derivative(Squared())(0.0, 1e300)) == 1e12
+    assert losses.derivative(Poisson())(3.0, 1e4) == 1e12, "exp overflows"
 
 
 @pytest.mark.parametrize("eps", [-0.1, math.nan, math.inf, "0.1", None], ids=repr)

@@ -21,10 +21,10 @@ import pytest
 from river import datasets, linear_model, metrics, preprocessing
 
 import river_okl
-from river_okl import OLRDClassifier, files, kernels, losses
-from river_okl.cli import lookup
+from river_okl import OLRDClassifier, distributed, files, kernels, losses
+from river_okl.cli import lookup, report
 from river_okl.cli.command import main
-from river_okl.cli.race import Inputs, race, takes_all
+from river_okl.cli.race import AsTheyCome, Inputs, Result, Total, race, takes_all
 from tests.core.expansions import run_python
 
 
@@ -247,6 +247,14 @@ def test_the_table_has_the_best_first_with_and_without_rich(capsys, monkeypatch,
     assert 80 < accuracy < 95
 
 
+def test_the_last_models_have_errors_that_are_no_numbers():
+    errors, model = {"a": math.nan, "b": 5.0, "c": None, "d": 2.0}, linear_model.LinearRegression()
+    totals = {name: Total(9, 0 if error is None else 1, error or 0.0, 1.0) for name, error in errors.items()}
+    table = report.table([Result(name, model, total=total) for name, total in totals.items()], True, {})
+    shown = [line.split()[:2] for line in table.splitlines()[2:]]
+    assert shown == [["d", "2"], ["b", "5"], ["a", "nan"], ["c", "-"]]
+
+
 def test_json_contains_the_curves(capsys):
     got = result(capsys, "--samples", "200", "RBPClassifier(budget=10)", "LogisticRegression")
     assert (got["data"], got["task"], got["samples"]) == ("Bananas", "binary classification", 200)
@@ -317,6 +325,8 @@ def test_errors_name_the_failing_model(capsys, path):
     path.write_text("a,label\n" + "".join(f"{1e200 * (i + 1)},{i % 2}\n" for i in range(30)))
     said = complaint(capsys, "--data", str(path), "RBPClassifier", "LogisticRegression")
     assert re.match(r"RBPClassifier, sample \d+: feature 'a' is nan", said)
+    with pytest.raises(files.UsageError, match="m, sample 3: feature 'a' is 'x'"):
+        race({"m": OLRDClassifier()}, [({"a": value}, True) for value in (1.0, 2.0, "x")], inputs=AsTheyCome(), block=2)
 
 
 @pytest.mark.parametrize("data", ["Mv(seed=1)", "AirlinePassengers"])
@@ -325,6 +335,14 @@ def test_data_sets_with_strings_and_dates(capsys, data):
     got = result(capsys, "--data", data, "--samples", "140", "OKLRegressor", "LinearRegression", "mean", "last")
     assert [model["model"] for model in got["models"]][2:] == ["mean", "last"]
     assert all(math.isfinite(model["mean_absolute_error"]) for model in got["models"])
+
+
+def test_workers_know_of_dates(capsys, monkeypatch):
+    found = []
+    monkeypatch.setattr(distributed, "train", lambda model, *arguments, **options: found.extend(model.steps) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["--data", "AirlinePassengers", "--workers", "2", "OKLRegressor"])
+    assert found == ["Dates", "OKLRegressor"]
 
 
 def test_inputs_of_models():
@@ -635,6 +653,8 @@ def test_models_with_parameters():
     assert isinstance(got.regressor.loss, losses.EpsilonInsensitive)
     got = model("ensemble.BaggingClassifier(OLRDClassifier(budget=7), n_models=3, seed=-1)")
     assert len(got.models) == 3 and got.models[0].budget == 7 and got.seed == -1
+    got = model("ensemble.BaggingClassifier(OLRDClassifier(), 3, 5)", budget=7, seed=1)
+    assert (got.seed, got.models[0].budget, got.models[0].seed) == (5, 7, 1)
 
 
 @pytest.mark.parametrize(
@@ -686,7 +706,7 @@ def test_arguments_are_never_executed(text):
         (["--predictions", "no/such/a.csv", "RBPClassifier"], "there is no folder no/such"),
         (["mean"], "the baseline mean is not for binary classification"),
         (["--what"], "unrecognized arguments: --what"),
-        (["--plot", "x.xyz"], "x.xyz must end in one of"),
+        (["--plot", "x.jpg"], "x.jpg must end in one of .png, .svg, .pdf, .eps, .ps"),
         (["--plot", "no/such/folder.png"], "there is no folder no/such"),
     ],
 )

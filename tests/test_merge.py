@@ -283,6 +283,18 @@ def test_huge_points_are_chosen_like_small_ones():
     assert found == [[2.0**67 * value for value in z] for z in expected]
 
 
+def test_rare_features_and_counts_of_weighted_shards():
+    start = learn(river_okl.OKLRegressor(budget=20), [({f"f{i}": 1.0, "a": i % 3}, 0.0) for i in range(100)])
+    assert river_okl.merge([start] * 3, start=start)._f.state()["intervals"]["seen"] == 100
+    known, other = trained(start, [], [({f"g{i}": 1.0, "a": i % 3}, 0.0) for i in range(1000)])
+    rare = learn(river_okl.OKLRegressor(budget=20), [({"a": 0.5, "bc"[i == 9]: 1.0}, 0.0) for i in range(5000)])
+    for models, options in (
+        ([known, other], {"weights": [1, 1], "start": start}),
+        ([start, rare], {"weights": [1, 0.1]}),
+    ):
+        assert river_okl.merge(models, **options).predict_one({"a": 1.0}) == pytest.approx(0.0, abs=0.1)
+
+
 # Bandwidths, labels, scalers --------------------------------------------------------------------------------------
 
 
@@ -535,6 +547,7 @@ def imputed(*statistics):
         ([river_okl.FOGDClassifier(seed=1)], {"budget": 5}, ValueError, "no support vectors"),
         ([BPA(), BPA()], {"weights": [1.0]}, ValueError, "1 weights for 2 models"),
         ([BPA(), BPA()], {"weights": [1.0, -1.0]}, ValueError, r"weights\[1\] is -1.0"),
+        ([BPA(), BPA()], {"weights": [1.0, 1e308]}, ValueError, r"weights\[1\] is 1e\+308"),
         ([BPA(), BPA()], {"weights": [0.0, 0.0]}, ValueError, "all weights are 0"),
         ([BPA(), BPA()], {"budget": 0}, ValueError, "budget is 0"),
         ([preprocessing.RobustScaler()], {}, TypeError, "RobustScaler does not merge: it is neither"),

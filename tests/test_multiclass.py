@@ -314,3 +314,12 @@ def test_a_budget_per_label_is_a_value():
     assert len({PerClass(5), PerClass(5)}) == 1
     assert repr(PerClass(5)) == str(PerClass(5)) == "PerClass(5)"
     assert repr(river_okl.RBPClassifier(budget=PerClass(2**30)).budget) == "PerClass(1073741824)"
+
+
+def test_empty_samples_among_many_labels():
+    model = river_okl.OKLClassifier()
+    for i in range(66):
+        model.learn_one({f"w{i}": 1.0}, i)
+    for _ in range(16):  # some of which measure slopes
+        model.learn_one({}, 0)
+    assert model.predict_one({}) == 0

@@ -151,15 +151,6 @@ def test_intervals_of_bursts_hold_after_small_and_after_large_changes():
     assert np.abs([inside[third][:, 0].mean() - 0.5 for third in thirds]).max() < 0.06
 
 
-def test_a_sample_of_no_weight_leaves_weights_that_are_saved_to_the_last_bit():
-    """It changes the unit of the target and with it the losses, though nobody is judged."""
-    rng, model = random.Random(11), river_okl.OKLRegressor(budget=10)
-    for t in range(200):
-        model.learn_one({"a": rng.random()}, rng.gauss(3.0, 1.0), w=float(t % 2))
-        again = river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
-        assert again.experts == model.experts and again.predict_one({"a": 0.5}) == model.predict_one({"a": 0.5})
-
-
 @pytest.mark.parametrize("level", [0.0, 7.0, -100.0])
 def test_intervals_do_not_wind_up_while_targets_are_equal(level):
     """While a sensor is stuck nothing can be missed; then the errors are of another size."""
@@ -506,36 +497,22 @@ def test_only_the_ratio_of_weights_matters_to_a_regression():
         for model, unit in zip(models, (1.0, 2.0**-20), strict=True):
             model.learn_one(x, y, w=unit * (1.0, 16.0, 0.25)[t % 3])
     assert models[0].predict_one(x) == models[1].predict_one(x)
+    copied, targetless = copy.deepcopy(models[0]), river_okl.OKLRegressor()
+    for model in (copied, models[0]):
+        model.learn_one(x, 9.0)
+    assert copied.predict_one(x) == models[0].predict_one(x), "the mean weight is part of the model"
+    targetless.learn_one(x, -999.0, w=0.0)
+    assert targetless.predict_one(x) == 0.0
 
 
-def test_heavier_samples_move_predictions_more():
-    rng, shares = np.random.default_rng(4), []
-    while len(shares) < 250:
-        slope, bend, noise = rng.normal(size=3), rng.normal(size=3), rng.uniform(0.05, 1.0)
-
-        def sample(slope=slope, bend=bend, noise=noise):
-            x = rng.normal(size=3)
-            return dict(enumerate(x.tolist())), float(x @ slope + np.sin(2.0 * x @ bend) + noise * rng.normal())
-
-        model = river_okl.OKLRegressor(budget=30)
-        for _ in range(rng.integers(30, 150)):
-            model.learn_one(*sample())
-        for _ in range(25):
-            x, _ = sample()
-            before = model.predict_one(x)
-            off = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 3.0)) * model._f.state()["target"][2] ** 0.5
-            after = []
-            for w in (1.0, 10.0, 100.0):
-                heavier = copy.deepcopy(model)
-                heavier.learn_one(x, before + off, w=w)
-                after.append((heavier.predict_one(x) - before) / off)  # 1: it is the target
-            shares.append(after)
-    shares = np.array(shares)
-    left = np.abs(1.0 - shares)
-    assert (left[:, 2] < 1.0).all() and (left[:, 1] < 1.0).mean() > 0.995  # the vote may go to another expert
-    assert (left[:, 2] < left[:, 0]).mean() > 0.98  # otherwise another point is evicted
-    one, ten, hundred = np.median(shares, axis=0)
-    assert one + 0.2 < ten and ten + 0.1 < hundred < 1.0, (one, ten, hundred)
+def test_one_heavy_sample_does_not_silence_the_others():
+    rng, model, right = random.Random(3), river_okl.OKLClassifier(), 0
+    for t in range(2500):
+        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
+        y = (x["a"] > 0.0) == (t < 1000)
+        right += t >= 2000 and model.predict_one(x) == y
+        model.learn_one(x, y, w=1e6 if t == 900 else 1.0)
+    assert right > 400
 
 
 # Invalid states -----------------------------------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_a_regressor_notices_a_change_as_its_reference():
 @late
 @pytest.mark.parametrize(
     "stream",
-    [in_other_units(streams.dense(REGRESSION, SHORT)), with_outliers(streams.dense(REGRESSION, SHORT, seed=2))],
+    [in_other_units(streams.dense(REGRESSION, SHORT)), with_outliers(streams.dense(REGRESSION, SHORT, seed=3))],
     ids=["dense", "outliers"],
 )
 def test_a_regressor_with_late_targets_matches_its_reference(stream, delay):

@@ -100,6 +100,8 @@ def test_files_of_another_kind_are_not_replaced(capsys, tmp_path, data, saved, f
     other.write_text("target,important\n1,2\n")
     for _ in range(2):  # those of the same kind are
         run(capsys, "--data", data, "--save", saved, "--predictions", found, "OKLClassifier")
+    (tmp_path / "p.csv").write_text("target" + ",OKLClassifier" * 400)
+    outputs.check({}, {"--predictions": found})
     pickled.write_bytes(pickle.dumps({"a": 1}))
     picture.write_text("<?xml version='1.0'?><svg/>")
     empty.write_bytes(b"")
@@ -143,18 +145,20 @@ def test_an_error_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data, sa
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.okl", "p.csv"], "nothing is left behind"
 
 
-@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("old", ["", "m.partial.okl", "m.partial2.okl"])
 def test_ctrl_c_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data, saved, found, old):
     arguments = "--data", data, "--save", saved, "--predictions", found, "OKLClassifier"
     if old:
         run(capsys, *arguments)
+        (tmp_path / "m.partial.okl").write_bytes(b"notes" if "2" in old else content(saved))
         before = content(saved), content(found)
     stop_at_250(monkeypatch, KeyboardInterrupt)
     code, out, _ = stopped(capsys, *arguments)
     assert code == 130 and "partial" in out
     if old:
         assert (content(saved), content(found)) == before
-        assert river_okl.load(tmp_path / "m.partial.okl")
+        assert len(river_okl.load(tmp_path / old).support_vectors) == 0
+        assert outputs.partial(saved, None, "Phishing") == str(tmp_path / old) != outputs.partial(saved, tmp_path / old)
     else:
         assert len(predicted(found)) == 248 and river_okl.load(saved)
 

@@ -11,7 +11,7 @@ from river_okl.cli.race import Point, Result
 from tests.discovery import learn
 
 colors = pytest.importorskip("matplotlib.colors")
-from river_okl.cli import plot  # noqa: E402
+from river_okl.cli import outputs, plot  # noqa: E402
 
 
 def bananas(n=300):
@@ -122,6 +122,12 @@ def test_learning_curves_match_the_results():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ours", "theirs"]
     assert time.get_yscale() == "log"
     assert support.lines[0].get_color() == error.lines[0].get_color() != error.lines[1].get_color()
+
+
+@pytest.mark.parametrize("kind", plot.FORMATS)
+def test_a_picture_replaces_an_earlier_one(tmp_path, kind):
+    plot.learning_curves(RESULTS).savefig(tmp_path / f"a{kind}")
+    outputs.check({}, {"--plot": str(tmp_path / f"a{kind}")})
 
 
 def test_learning_curves_without_support_vectors_have_two_panels():

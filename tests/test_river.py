@@ -69,7 +69,9 @@ def test_scalers(scaler):
     assert score(scaler() | model(), scaled=False) > 0.83
 
 
-@pytest.mark.parametrize("cls", [river_okl.OKLRegressor, river_okl.SOGPRegressor, river_okl.BPARegressor])
+@pytest.mark.parametrize(
+    "cls", [river_okl.OKLRegressor, river_okl.SOGPRegressor, river_okl.BPARegressor, river_okl.SPARegressor]
+)
 def test_regressors_behind_an_untrained_scaler(cls):
     """MinMaxScaler turns a sample into NaN before it has learned one; an untrained model does not look at it."""
     pipeline = preprocessing.MinMaxScaler() | preprocessing.TargetStandardScaler(cls())

@@ -71,6 +71,9 @@ def test_dates_of_every_kind_are_alike():
         assert Dates().transform_one({"t": value}) == expected
     day = Dates().transform_one({"t": NOON.date()})
     assert Dates().transform_one({"t": np.datetime64("2024-02-29")}) == day
+    for unit in "YMW":
+        start = np.datetime64(NOON.date(), unit)
+        assert Dates().transform_one({"t": start}) == Dates().transform_one({"t": start.astype("datetime64[D]").item()})
     for gap in (pd.NaT, np.datetime64("NaT")):
         assert Dates().transform_one({"t": gap, "a": 1.0}) == {"a": 1.0}
     with pytest.raises(ValueError, match=r"'t' is np.datetime64.*beyond the years 1 to 9999"):
@@ -235,6 +238,7 @@ def test_what_waits_is_bounded():
     assert len(model._issued) == 10
     before = model.transform_one({"t": 45})
     model.learn_one({"t": 10}, 3.0)  # forgotten: learned with what is known now
+    assert len(model._issued) == 10 and model.transform_one({"t": 40}).keys() == {"t"}
     assert model.transform_one({"t": 45}) == before
     assert model.transform_one({"t": 60})["y_lag1"] == 3.0
 
@@ -244,6 +248,8 @@ def test_groups_are_bounded(monkeypatch):
     model = Lags(by="sensor")
     for t, sensor in enumerate([*"abcdea", *"fg"]):
         model.learn_one({"t": t, "sensor": sensor}, float(t))
+    for t in range(9):
+        assert model.transform_one({"t": t, "sensor": t}).keys() == {"t", "sensor"}
     assert [key[0] for key in model._groups] == [*"deafg"]
     assert model.transform_one({"t": 9, "sensor": "a"})["y_lag1"] == 5.0
 
@@ -335,13 +341,17 @@ def test_labels_have_lags():
     ],
 )
 def test_a_bad_target_changes_nothing(y, message):
-    model = learn(Lags(of=("a",)), sensors(20))
+    model, frame = learn(Lags(of=("a",)), sensors(20)), pytest.importorskip("pandas").DataFrame
     before = checkpoint.dumps(model)
     with pytest.raises((TypeError, ValueError), match=message):
         model.learn_one({"t": 21, "a": 1.0}, y)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.learn_many(frame({"t": [21, 22], "a": 1.0}), [1.0, y])
     for value in (math.inf, NOON, [1.0]):
         with pytest.raises((TypeError, ValueError), match="feature 'a' is "):
             model.transform_one({"t": 22, "a": value})
+        with pytest.raises((TypeError, ValueError), match="feature 'a' is "):
+            model.learn_many(frame({"t": [21, 22], "a": [1.0, value]}), [1.0, 2.0])
     assert checkpoint.dumps(model) == before
 
 
@@ -425,7 +435,7 @@ def test_rows_of_frames_are_samples(library):
     assert list(Dates().transform_many(X[:0]).columns)
 
 
-def test_merged_lags():
+def test_merged_lags(monkeypatch):
     start = learn(Lags((1, 2), by="sensor"), itertools.islice(sensors(), 30))
     *shards, everything = (copy.deepcopy(start) for _ in range(4))
     for x, y in itertools.islice(sensors(), 30, None):  # by group
@@ -441,6 +451,8 @@ def test_merged_lags():
         models[i % 2].learn_one(x, y)
     merged = river_okl.merge(models)
     assert merged["Lags"]._groups.keys() == {("a",), ("b",), ("c",)} and merged.predict_one(x) is not None
+    monkeypatch.setattr("river_okl.wrappers.transformers.MAX_GROUPS", 2)
+    assert len(river_okl.merge(models)["Lags"]._groups) == 2
 
 
 def test_threads_transform_and_learn_together():

@@ -179,6 +179,9 @@ def test_a_target_of_dates_is_an_error(tmp_path):
     path = written(tmp_path, ["x", "day"], [[i, f"2013-01-{i + 1:02}"] for i in range(28)])
     with pytest.raises(files.UsageError, match="the target 'day' is a date: choose another --target"):
         read(path)
+    rows = [[i % 9, ["2013-01-01", "2013-01-02", "none"][i % 3]] for i in range(60)]
+    stream = read(written(tmp_path, ["x", "y"], rows), task="classification")
+    assert stream.size == len(list(stream.samples)) == 60
 
 
 def test_mixed_columns_are_strings_with_a_warning(tmp_path):
@@ -343,8 +346,10 @@ def test_numbers_with_the_other_decimal_mark(tmp_path, cells, decimal, message):
 def test_blank_lines_and_headers_without_names(tmp_path):
     rows = [[i, i / 2, "ab"[i % 2]] for i in range(9)]
     assert read(written(tmp_path, ["x", "z", "y"], [*rows, ["   "]])).size == 9
-    with pytest.raises(files.UsageError, match="header without names or a row with gaps, ',,b': write a header"):
+    with pytest.raises(files.UsageError, match="may be a header or a sample, ',,b': write a header"):
         read(written(tmp_path, ["", "", "b"], rows))
+    with pytest.raises(files.UsageError, match="a header or a sample, 'red,no': write a header"):
+        read(written(tmp_path, ["red", "no"], [[("blue", "red")[i % 2], ("yes", "no")[i % 3 > 0]] for i in range(9)]))
     assert read(written(tmp_path, ["", "z", "y"], rows)).schema.columns.keys() == {"", "z"}
 
 
@@ -355,6 +360,7 @@ def test_blank_lines_and_headers_without_names(tmp_path):
         (b'[\n{"a": 1, "b": 2},\n{"a": 2, "b": 1}\n]', "JSON"),
         (b'[{"a": 1,\n "b": 2}]', "JSON"),
         (b"1 |f a:1 b:2\n-1 |f a:2 c\n", "in the format of Vowpal Wabbit"),
+        (b"1 |f a:1 |g b\n-1 |f a:2 |g c d\n", "in the format of Vowpal Wabbit"),
         (b"1 2.0 'tag | a b c\n-1 |x d\n", "in the format of Vowpal Wabbit"),
         (b"@relation a\n@attribute b numeric\n", "ARFF"),
         (b"<table><tr>\n", "XML or HTML"),
@@ -375,12 +381,16 @@ def test_files_of_other_formats_are_named(tmp_path, data, what):
     [
         *("x | y | z\n1 | 2 | 3\n2 | 2 | 1\n", "4|2|3\n2|2|1\n", "[a],[b]\n1,0\n2,1\n", "4 | 2\n0 | 1\n"),
         "id | full name | y\n1 | red big | 0\n2 | red | 1\n",
+        *("id|full name|y\n1|red big|0\n2|blue 2|1\n", "id|full name\n1|red big\n2|blue small\n"),
+        *("1|2024-01-01 10:00|0\n2|2024-01-01 10:00|1\n", "5\t12:30\n7\t12:05\n"),
+        "2024-01-01 12:30:00,0\n2024-01-02 12:30:00,1\n",
     ],
 )
 def test_files_that_only_look_like_other_formats(tmp_path, text):
     path = tmp_path / "a"
     path.write_text(text)
-    assert read(str(path)).size == 2
+    stream = read(str(path))
+    assert stream.size == 2 and stream.schema.format == "csv"
 
 
 # Schemas --------------------------------------------------------------------------------------------------------------
@@ -497,6 +507,8 @@ def test_rows_as_text_and_as_values_are_the_same(schema, model):
         ({"day": "soon"}, ValueError, "column 'day' has dates, month first: 'soon' is not a date"),
         ({"day": 3}, TypeError, "column 'day' has dates, month first: 3 is not a date"),
         ({"c": 5}, TypeError, "column 'c' has strings: 5 is not a string"),
+        ({"a": 1e9, "b": math.inf}, ValueError, "column 'b' has numbers: inf is not a finite number"),
+        ({"a": datetime.date(2024, 2, 29)}, TypeError, "column 'a' has numbers: .* is not a finite number"),
         ({"A": "1"}, ValueError, "'A' is no column of the file .* these are a, b, c, day"),
     ],
 )
@@ -522,6 +534,14 @@ def test_regressors_of_a_table(tmp_path):
     assert math.isfinite(model.predict_one({"x": 3.0}))
     again = checkpoint.loads(checkpoint.dumps(model))
     assert again.predict_one({"x": "3"}) == model.predict_one({"x": 3.0})
+    with pytest.raises(ValueError, match="the target 'y' is inf: a regression needs finite numbers"):
+        model.learn_one({"x": 3.0}, math.inf)
+    with pytest.raises(AttributeError, match="predict_interval_one"):
+        model.predict_interval_one({"x": 3.0})
+    model = TableRegressor(river_okl.Dates() | river_okl.OKLRegressor(), schema)
+    model.learn_one({"x": "3"}, "1", key=5)
+    low, high = model.predict_interval_one({"x": 3.0}, 0.5, key=6)
+    assert low < 1.0 < high
 
 
 def test_labels_that_are_numbers(tmp_path):
@@ -555,8 +575,12 @@ def test_labels_that_are_strings_are_no_numbers(tmp_path):
 
 def test_new_labels_of_a_known_file_are_mentioned(tmp_path):
     schema = read(written(tmp_path, ["x", "y"], [[i, "abc"[i % 3]] for i in range(60)])).schema
-    (warning,) = known(tmp_path, "x,y\n1,B\n2,a\n3,\n", schema).warnings
-    assert warning == "labels that the model does not know are learned: B"
+    stream = known(tmp_path, "x,y\n1,B\n2,a\n3,\n", schema)
+    assert stream.warnings == ("labels that the model does not know are learned: B",)
+    assert stream.schema.labels == ("a", "b", "c", "B")
+    assert known(tmp_path, "x,y\n1,B\n", stream.schema).warnings == ()
+    schema = Schema("libsvm", {}, "label", files.MULTICLASS, (1, 2, 3))
+    assert known(tmp_path, "4 1:2\n1 1:3\n", schema).schema.labels == (1, 2, 3, 4)
 
 
 def test_river_checks_of_numeric():
@@ -570,8 +594,11 @@ def test_numeric_in_a_pipeline_of_river():
         model.learn_one({"a": float(i), "c": "xy"[i % 2], "t": noon, "g": None}, bool(i % 2))
     assert model.predict_one({"a": 25.0, "c": "y", "t": noon}) is True
     assert model["Numeric"].transform_one({"c": "x"}) == {"c=x": 1.0}
-    with pytest.raises(TypeError, match="feature 'a' is"):
-        model.learn_one({"a": [1]}, True)
+    before = dict(model["Numeric"].scaler.means)
+    for value in ([1], math.inf, 10**400):
+        with pytest.raises((TypeError, ValueError), match="feature 'b' is"):
+            model.learn_one({"a": 1e9, "b": value}, True)
+    assert model["Numeric"].scaler.means == before
 
 
 def test_merged_numeric():

@@ -73,6 +73,7 @@ cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which two alarms are alike
 cdef double UNLIKE = 0.7            # token cost of an alarm unlike the previous sample
 cdef double MEMORY = 8192.0
+cdef double HEAVY = 100.0           # bound of a weight in the mean weight, times this mean
 cdef double RECENT = 500.0          # samples in the mean ``typical``
 
 
@@ -251,10 +252,10 @@ cdef class Detector(ScaledPoints):
             self.learn_sample(x, w > 0.0, candidate and victim < self.budget, victim)
             if candidate:
                 self.residuals.learn(x)
+                self.weight += fmin(w, HEAVY * self.weight / self.candidates) if self.candidates > 0.0 else w
                 self.candidates += 1.0
-                self.weight += w
         self.seen += 1
-        return self.tidy()
+        return self.tidy() if learns else 0  # which would register the strings of an alarm
 
     cdef Py_ssize_t victim(self, double w) noexcept:
         """Return the point to replace by a sample, -1 if there is room, or ``budget`` if the sample is not added."""

@@ -95,9 +95,11 @@ def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) 
     p_t = np.where(dependent, k_rt / k_t, (k_n * k_rt - k_nt * k_rn) / determinant)
     p_n = np.where(dependent, 0.0, (k_t * k_rn - k_nt * k_rt) / determinant)
     r = _least_lost(f, k_r - k_rt * p_t - k_rn * p_n)
+    neighbours.gammas = ()  # unknown if a step is interrupted
     f.pass_on(r, n[r], p_n[r])
     f.replace(r, p_t[r], step)
     neighbours.replaced(f, r)
+    neighbours.gammas = f.kernel.gammas
 
 
 def _remove_by_projection(f: Expansion) -> None:

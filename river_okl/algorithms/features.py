@@ -22,7 +22,7 @@ from river_okl.model import KernelEstimator, UnsupervisedModel, locked
 DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
 
 
-@functools.lru_cache(maxsize=1000)
+@functools.lru_cache(maxsize=16)
 def numbered(n: int, *names: str) -> list[str]:
     """Names with the numbers below n: a cached list, which must not be modified."""
     return [f"{name}{i}" for name in names for i in range(n)]
@@ -168,7 +168,8 @@ class NystroemFeatures(KernelFeatures):
 
     def _features(self, x: Any) -> list[float]:
         self._f.evaluate(x)
-        return (math.sqrt(self.budget) * times(self._inverse, self._f.row)).tolist()
+        row = self._f.row[: len(self._inverse)]  # an interrupted step may have added a sample
+        return (math.sqrt(self.budget) * times(self._inverse, row)).tolist()
 
     def _names(self, n: int) -> list[str]:
         return numbered(n, "nystroem")
@@ -179,7 +180,7 @@ class NystroemFeatures(KernelFeatures):
         w = check_weight(w)
         f = self._f
         f.observe(x)
-        if self._gammas != f.kernel.gammas:
+        if self._gammas != f.kernel.gammas or len(self._inverse) != len(f):
             self._factorise()
         if len(f) == self.budget or w == 0.0:
             return
@@ -200,7 +201,8 @@ class NystroemFeatures(KernelFeatures):
 
     def _check_state(self) -> None:
         super()._check_state()
-        if self._inverse.shape != (len(self._f), len(self._f)):
+        n = len(self._inverse)
+        if self._inverse.shape != (n, n) or n > len(self._f):
             raise ValueError(f"a factor of shape {self._inverse.shape} for {len(self._f)} samples")
 
 

@@ -160,6 +160,7 @@ class SuffixAverage(KernelModel):
         """After an interrupted step: the window as if f's points had been added at the last steps, and none removed."""
         f, t = self._f, self._t
         self._start_average()
+        self._g.kernel.restore(f.kernel.state())
         self._low = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
         harmonic = [0.0, *itertools.accumulate(1.0 / m for m in range(1, t + 1))]
         self._upper, self._lower = harmonic[t], harmonic[max(0, self._low - 1)]

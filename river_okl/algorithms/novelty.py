@@ -99,7 +99,7 @@ class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
         """The anomaly score of x, from 0 to 1: above 0.5 if x is more anomalous than a fraction 1 - ν of the samples."""
-        s: float = self._rho - self._f.evaluate(x)
+        s: float = self._rho - self._f.evaluate(x) if self._t else 0.0  # x may be NaN before the first sample
         return 0.5 * (1.0 + s / (UNIT + abs(s)))
 
     @locked

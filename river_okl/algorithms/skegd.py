@@ -127,9 +127,9 @@ class SkeGDClassifier(LinearInBasis, KernelClassifier):
     def _start(self, f: Expansion) -> None:
         """The first features, and the w that keeps f at the last sample."""
         _, s_m, _ = self._sizes
-        self._sketch = np.array([self._row() for _ in range(self.budget)])
-        self._sampled = np.zeros(self.budget, dtype=np.int64)
-        self._sampled[self._rng.sample(range(self.budget), s_m)] = 1
+        sketch, sampled = np.array([self._row() for _ in range(self.budget)]), np.zeros(self.budget, dtype=np.int64)
+        sampled[self._rng.sample(range(self.budget), s_m)] = 1
+        self._sketch, self._sampled = sketch, sampled
         Q = self._approximate(f)
         phi = transposed_times(Q, f.row)
         square = dot(phi, phi)
@@ -142,8 +142,7 @@ class SkeGDClassifier(LinearInBasis, KernelClassifier):
         if not len(outside):
             return
         r, last = int(outside[f.births[outside].argmin()]), self.budget - 1
-        f.remove(r)
-        f.add(0.0)
+        f.replace(r, 0.0, 0.0)
         for rows in (self._sketch, self._sampled):
             rows[r] = rows[last]
         self._sketch[last], self._sampled[last] = self._row(), 0

@@ -203,6 +203,8 @@ class Job:
 
     def _on_workers(self) -> list[race.Result]:
         with contextlib.redirect_stdout(sys.stderr):
+            for x, _ in itertools.islice(self.stream.samples, 1):
+                self.inputs.whole(x)  # whether it has dates
             return race.on_workers(
                 self.models,
                 Again(lambda: itertools.islice(self.stream.samples, self.samples)),  # restarts for every model
@@ -218,7 +220,9 @@ class Job:
             (result,) = trained
             pipeline = self.inputs.pipeline(result.model) if result.pipeline is None else result.pipeline
             if os.path.isfile(path) and not result.complete:
-                path = "{}.partial{}".format(*os.path.splitext(path))
+                path = outputs.partial(
+                    path, self.options.data, self.options.load, self.options.predictions, self.options.plot
+                )
                 say(f"river_okl: interrupted: {self.options.save} is as it was before, the model so far is in {path}")
             outputs.save(self._with_schema(pipeline), path)
         if self.options.plot:

@@ -91,7 +91,7 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
     """Return the object that ``Name`` or ``Name(parameter=value)`` describes.
 
     ``known`` are the accepted classes, and ``inside`` those accepted as parameters. ``defaults`` are the values of
-    parameters that the text omits, if the class has them. ``what`` is the kind of object, for error messages.
+    parameters that the text omits, for each class that has them. ``what`` is the kind of object, for error messages.
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
@@ -130,21 +130,21 @@ def _made(cls: Callable[..., Any], node: ast.expr, inside: Names, defaults: dict
     """Create an object of a class with the arguments of a call, or with none."""
     taken = inspect.signature(cls).parameters
     args: list[Any] = []
-    kwargs = {name: value for name, value in defaults.items() if name in taken}
+    given: dict[str, Any] = {}
     if isinstance(node, ast.Call):
         if any(keyword.arg is None for keyword in node.keywords):
             raise UsageError("** is not supported here")
-        args = [_value(arg, inside) for arg in node.args]
-        given = {str(keyword.arg): _value(keyword.value, inside) for keyword in node.keywords}
+        args = [_value(arg, inside, defaults) for arg in node.args]
+        given = {str(keyword.arg): _value(keyword.value, inside, defaults) for keyword in node.keywords}
         _check_keywords(given, taken)
-        kwargs |= given
+    usual = {name: defaults[name] for name in [*taken][len(args) :] if name in defaults}
     try:
-        return cls(*args, **kwargs)
+        return cls(*args, **usual | given)
     except (TypeError, ValueError, AttributeError) as error:
         raise UsageError(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
-def _value(node: ast.expr, known: Names) -> Any:
+def _value(node: ast.expr, known: Names, defaults: dict[str, Any]) -> Any:
     """Evaluate a constant, a call of a known class, or a sum or product with a kernel in it."""
     match node:
         case ast.Name("inf"):
@@ -153,9 +153,9 @@ def _value(node: ast.expr, known: Names) -> Any:
             name = _called(node)
             if name not in known:
                 raise UsageError(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
-            return _made(known[name], node, known, {})
+            return _made(known[name], node, known, defaults)
         case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
-            a, b = _value(left, known), _value(right, known)
+            a, b = _value(left, known, defaults), _value(right, known, defaults)
             if isinstance(a, kernels.Kernel) or isinstance(b, kernels.Kernel):
                 try:
                     return a + b if isinstance(operator, ast.Add) else a * b

@@ -15,11 +15,11 @@ from river_okl.checks import UsageError
 from river_okl.cli.lookup import classes, read_object
 from river_okl.files import BINARY, REGRESSION
 
-RANGE, BINS = 40.0, 4000  # of log-odds; a probability of 1 - 1e-16 has log-odds of 37
+RANGE, BINS = 40.0, 40_000  # of log-odds; a probability of 1 - 1e-16 has log-odds of 37
 
 
 class ROCAUC(river.metrics.ROCAUC):
-    """The area under the ROC curve at 4,000 thresholds, evenly spaced in log-odds; River has ten, in probabilities.
+    """The area under the ROC curve at 40,000 thresholds, evenly spaced in log-odds; River has ten, in probabilities.
 
     An update counts a score in its bin, so its time does not depend on the number of thresholds.
     """

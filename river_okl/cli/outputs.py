@@ -21,7 +21,7 @@ from river_okl.cli.race import Result
 from river_okl.files import Sample, Stream
 
 PICKLES = ".pkl", ".pickle"
-PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS", b"RIFF", b"\xff\xd8"
+PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS"
 MAKER = b"atplotlib"
 
 
@@ -81,9 +81,10 @@ def _other_kind(option: str, path: str) -> str | None:
         return None
     with open(path, "rb") as file:
         begin = file.read(4096)
+        is_own = option == "--predictions" and bool(begin) and _is_own(begin + file.readline(2**21))
         is_picture = option == "--plot" and begin.startswith(PICTURES) and MAKER in begin + file.read()
     is_model = begin.startswith(MAGIC) or (begin[:1] == b"\x80" and b"river" in begin)
-    if not begin or (option == "--save" and is_model) or is_picture or (option == "--predictions" and _is_own(begin)):
+    if not begin or (option == "--save" and is_model) or is_picture or is_own:
         return None
     if is_model:
         return "a model"
@@ -103,6 +104,19 @@ def _is_own(begin: bytes) -> bool:
     return (len(names) > 1 or names == ["prediction"]) and all(
         name == "prediction" or name.startswith("P(") or name.partition("(")[0] in known for name in rest
     )
+
+
+def partial(path: str, *others: str | None, n: int = 1) -> str:
+    """Return a name beside ``path`` for a model of part of the samples; it replaces at most another such model."""
+    begin, end = os.path.splitext(path)
+    name = f"{begin}.partial{n if n > 1 else ''}{end}"
+    try:
+        check({other: other for other in others if other}, {"--save": name})
+    except UsageError:
+        if n == 99:
+            raise
+        return partial(path, *others, n=n + 1)
+    return name
 
 
 # Writing ----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ __all__ = ["check_file", "decision_surface", "learning_curves"]
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
 # Okabe and Ito's palette without yellow, which is too faint for lines.
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
+FORMATS = ".png", ".svg", ".pdf", ".eps", ".ps"  # those that `outputs.py` recognizes as pictures of the command
 LINES = [(color, style) for style in ("-", "--", ":") for color in COLORS]
 
 
@@ -208,6 +209,5 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
 
 def check_file(name: str) -> None:
     """Raise if a figure cannot be saved under this name."""
-    formats = Figure().canvas.get_supported_filetypes()
-    if pathlib.Path(name).suffix[1:].lower() not in formats:
-        raise ValueError(f"{name} must end in one of {', '.join('.' + kind for kind in sorted(formats))}")
+    if pathlib.Path(name).suffix.lower() not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}")

@@ -173,10 +173,12 @@ class Result:
         with_scores = bool(of_scores) or self.with_scores
         predictions: list[Any] = []  # None (an untrained model) counts as wrong, or as 0 in regression
         scores: list[Any] = []
+        n = self.samples  # the number of the current sample
         asking = 0.0  # seconds needed only for metrics
         start = CLOCK()
         try:
             for x, y in block:
+                n += 1
                 predictions.append(predict(x))
                 if with_scores:
                     begin = CLOCK()
@@ -188,7 +190,7 @@ class Result:
             needed = ", ".join(type(metric).__name__ for metric in of_scores) or "--predictions"
             raise UsageError(f"{self.name} has no probabilities, which {needed} needs") from None
         except Exception as error:
-            raise UsageError(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
+            raise UsageError(f"{self.name}, sample {n:,}: {error}") from error
         seconds = CLOCK() - start - asking
         for group, found in ((of_labels, predictions), (of_scores, scores)):
             for metric in group:

@@ -50,18 +50,19 @@ def _micro() -> str:
 
 
 def _scores(result: Result, regression: bool) -> list[str]:
-    if math.isnan(result.error):
-        return ["-"] * max(1, len(result.metrics))  # there were no targets
+    if math.isnan(result.error) and not result.total.targets:
+        return ["-"] * max(1, len(result.metrics))
     if result.metrics:
         return [repr(metric).partition(": ")[2] for metric in result.metrics]
     return [f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}"]
 
 
 def _rank(result: Result) -> float:
-    if not result.metrics:
-        return result.error
-    first = result.metrics[0]
-    return float(-first.get() if first.bigger_is_better else first.get())
+    found = result.error
+    if result.metrics:
+        first = result.metrics[0]
+        found = float(-first.get() if first.bigger_is_better else first.get())
+    return math.inf if math.isnan(found) else found
 
 
 def _plain(header: list[str], rows: list[list[str]], widths: list[int]) -> str:
@@ -124,6 +125,6 @@ def _number(value: float | None) -> float | None:
 
 
 def _metrics(result: Result, names: Iterable[str]) -> dict[str, float | None]:
-    if math.isnan(result.error):
-        return dict.fromkeys(names)  # there were no targets
+    if not result.total.targets:
+        return dict.fromkeys(names)
     return {name: _number(float(metric.get())) for name, metric in zip(names, result.metrics, strict=True)}

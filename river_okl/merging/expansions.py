@@ -69,7 +69,7 @@ def merged(shards: Shards) -> Any:
 
 def _average_features(shards: Shards, f: FourierExpansion) -> None:
     first: FourierExpansion = shards.models[0]._f
-    if shards.budget is not None:
+    if shards.budget is not None and not isinstance(shards.models[0], KernelFeatures):
         raise ValueError(f"budget is {shards.budget!r}; {kind_of(shards.models[0])} has no support vectors")
     for i, each in enumerate(shards.models):
         if each._f.key != first.key:

@@ -248,6 +248,6 @@ def packed(matrix: Arrays) -> Arrays:
     return found
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=1)  # 16 n² bytes
 def _triangle(n: int) -> Any:
     return np.tril_indices(n)

@@ -158,7 +158,8 @@ class Merging:
         self.active = [(share, each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.active[0][1]
         self.by_evidence = [*zip(self.evidence, self.all, strict=True)]  # all, and how much their evidence counts
-        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence))
+        added = sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence)
+        self.seen = max(round(self.start.seen + added), int(added > 0.0))
 
     def donors_of_trees(self) -> list[Mixed]:
         """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
@@ -201,10 +202,16 @@ class Merging:
         merged: State = {}
         for array, axes in expert.arrays():
             if array.merge:
-                found = RULES[array.merge](self, self.each(expert, array.name))
+                found = RULES[array.merge](self, expert, array.name)
                 found = np.clip(found, array.low, array.high) if array.power else found
                 merged[array.name] = found if axes else found.item()
         return merged
+
+    def counted(self, expert: Any, name: str) -> Any:
+        """Return a count: that of the start, and what every shard has added; one below the start's has restarted."""
+        first = self.start.state[expert.name][name]
+        ends = [(e, each.state[expert.name][name]) for e, each in self.by_evidence]
+        return np.int64(round(first + sum(e * (end - first if end >= first else end) for e, end in ends)))
 
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
@@ -245,7 +252,7 @@ class Merging:
         start, count = (_moments(before["numbers"]), before["count"]) if before else (Moments(), 0)
         evidence = [e for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
         learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.active, strict=True)]
-        learned = learned if any(learned) else evidence
+        learned = learned if any(new for new, end in zip(learned, ends, strict=True) if end) else evidence
         present, votes, gap, streams = 0.0, 0.0, self.seen, []
         for e, new, (_, each), end in zip(evidence, learned, self.active, ends, strict=True):
             if end is None:
@@ -256,9 +263,9 @@ class Merging:
             gap = min(gap, each.seen - end["last"])
             streams.append((e, _moments(end["numbers"])))
         count = max(1, round(count))
-        first = self.seen + 1 - max(count, round(count * sum(learned) / present))
-        last = max(self.seen - gap, first + count - 1)
-        return max(1, first), last, count, votes >= 0.0, _numbers(pooled(start, streams))
+        first = max(1, self.seen + 1 - max(count, round(count * sum(learned) / present)))
+        last = min(max(first, self.seen - gap, first + count - 1), self.seen)  # a gap is of a shard with a weight
+        return first, last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
     def words(self) -> Positions:
         """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
@@ -495,9 +502,9 @@ class Merging:
         }
 
 
-RULES: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_core/store/table.pyx``
-    "mean": Merging.averaged,
-    "sum": lambda _, found: found.sum(axis=0),
+RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
+    "mean": lambda merging, expert, name: merging.averaged(merging.each(expert, name)),
+    "sum": Merging.counted,
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from river_okl._core.mixture.mixture import Mixture
+from river_okl._core.states import LARGEST_SELF
 from river_okl._core.store.sample import shown
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.novelty import KernelOneClassSVM
@@ -151,8 +151,8 @@ def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float] | N
     if len(each) != n:
         raise ValueError(f"{len(each)} weights for {n} models")
     for i, w in enumerate(each):
-        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= as_float(w) < math.inf):
-            raise ValueError(f"weights[{i}] is {shown(w)}; it must be a number of at least 0")
+        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= as_float(w) <= LARGEST_SELF):
+            raise ValueError(f"weights[{i}] is {shown(w)}; it must be a number from 0 to {LARGEST_SELF:g}")
     if not any(each):
         raise ValueError("all weights are 0; at least one must be positive")
     return [float(w) for w in each]

@@ -276,6 +276,11 @@ class Target(Column):
             self.values[cell] = None
         return code
 
+    @property
+    def missing(self) -> int:
+        """Number of rows without a target; soft gaps are labels unless the target is a number."""
+        return self.counts[GAP] + (self.counts[SOFT] if self.is_number else 0)
+
     def infer(self, where: str) -> tuple[str, tuple[Any, ...]]:
         """Return the task and, for classification, the labels in order; errors begin with ``where``."""
         name = f"{where}: the target {shown(self.name)}"

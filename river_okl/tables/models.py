@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from river import base, preprocessing
+from river import base, compose, preprocessing
 
 from river_okl._core.store.sample import is_gap, number
 from river_okl.checks import check_flag
 from river_okl.series import Dates, is_date
-from river_okl.tables.schema import Schema
+from river_okl.tables.schema import Schema, is_finite
 
 __all__ = ["Numeric", "TableClassifier", "TableRegressor"]
 
@@ -46,12 +46,10 @@ class Numeric(base.Transformer):
         """Update the scales."""
         if self.scale:
             found = self._plain(x)[0]
-            try:
-                self.scaler.learn_one(found)
-            except TypeError:
-                for name, value in found.items():
+            for name, value in found.items():  # all before the first one is learned
+                if not is_finite(value):
                     number(name, value)  # raises an error that names the feature
-                raise
+            self.scaler.learn_one(found)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return x as numbers."""
@@ -88,12 +86,12 @@ class _TableModel(base.Wrapper[Any]):
     def _wrapped_model(self) -> Any:
         return self.model
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, **kwargs: Any) -> None:
         """Update the model with a row and its target, both as in the file."""
         sample, target = self._schema.sample(x), self._schema.target_of(y)
         if target is None:
             raise ValueError(f"the target {self._schema.target!r} is missing: leave the row out")
-        self.model.learn_one(sample, target)
+        self.model.learn_one(sample, target, **kwargs)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """Return the predicted label or target of a row."""
@@ -143,3 +141,10 @@ class TableClassifier(_TableModel, base.Classifier):
 
 class TableRegressor(_TableModel, base.Regressor):
     """A regressor of the rows of a file; see `TableClassifier` for the rows and the parameters."""
+
+    def predict_interval_one(self, x: dict[Hashable, Any], *args: Any, **kwargs: Any) -> Any:
+        """Return the interval that the model predicts for a row; AttributeError if the model has no intervals."""
+        sample, model = self._schema.sample(x), self.model
+        if isinstance(model, compose.Pipeline):  # has no such method
+            sample, model = model.transform_one(sample), model[-1]
+        return model.predict_interval_one(sample, *args, **kwargs)

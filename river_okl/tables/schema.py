@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from river_okl._core.store.sample import is_gap, shown
+from river_okl._core.store.sample import is_gap, is_number, shown
 from river_okl.series import is_date
 from river_okl.tables.cells import KINDS, NUMBERS, STRINGS, Cells
 from river_okl.tables.columns import BINARY, MULTICLASS, REGRESSION
@@ -94,6 +95,10 @@ class Schema:
             raise TypeError(f"column {shown(name)} has {kind}: {shown(value)} is not a date")
         if kind == STRINGS:
             raise TypeError(f"column {shown(name)} has strings: {shown(value)} is not a string")
+        if kind == NUMBERS and not is_finite(value):
+            raise (ValueError if is_number(value) else TypeError)(
+                f"column {shown(name)} has numbers: {shown(value)} is not a finite number"
+            )
         return value
 
     def _is_user_gap(self, value: Any) -> bool:
@@ -106,6 +111,8 @@ class Schema:
             y = self.cells.number(y) if self.numeric else self.cells.string(y)
         elif is_gap(y) or self._is_user_gap(y):
             y = None
+        if self.task == REGRESSION and y is not None and not is_finite(y):
+            raise ValueError(f"the target {shown(self.target)} is {shown(y)}: a regression needs finite numbers")
         if y is None or self.task == REGRESSION:
             return y
         if not self.numeric and not isinstance(y, str):
@@ -123,6 +130,14 @@ class Schema:
     def label_of(self, y: Any) -> Any:
         """Return the label in the file for a label of the model."""
         return self.labels[y] if self.task == BINARY and isinstance(y, bool) else y
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a value is a number that a double can hold."""
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:  # an integer
+        return False
 
 
 def _is_tuple_of(value: Any, *types: type) -> bool:

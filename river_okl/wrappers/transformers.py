@@ -10,7 +10,7 @@ from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
 from river_okl.checks import is_name, require
-from river_okl.series import LONGEST, Dates, Lags
+from river_okl.series import LONGEST, MAX_GROUPS, Dates, Lags
 from river_okl.tables.models import Numeric
 from river_okl.wrappers.kinds import FLAG, NAME, Kind, Row, dict_of, list_of, maybe, number, of_type, only, such, whole
 from river_okl.wrappers.statistics import ABS_MAX, MAX, MIN, STATISTIC, Moments, joined, merged
@@ -171,7 +171,11 @@ def _lags(shards: Shards, merge: Any) -> Lags:
         return e * (learned(model, key) - learned(shards.start, key)), repr(model._groups.get(key))
 
     found._groups.clear()
-    for key in sorted({key for model in shards.models for key in model._groups}, key=repr):
+    oldest: dict[Any, int] = {}  # from the end: the one without a new target for the longest time has the largest
+    for model in shards.models:
+        for age, key in enumerate(reversed(model._groups)):
+            oldest[key] = min(age, oldest.get(key, age))
+    for key in sorted(oldest, key=lambda key: (-oldest[key], repr(key)))[-MAX_GROUPS:]:
         _, heaviest = max(zip(shards.evidence.tolist(), shards.models, strict=True), key=weight)
         if key in heaviest._groups:
             found._groups[key] = copy.deepcopy(heaviest._groups[key])

@@ -137,10 +137,11 @@ class Detector:
     def remember(self, x, z, numbers, q, w, usual):
         known, replaced = bool(self.points), None
         if usual:
-            self.candidates += 1
-            self.weight += w
+            before, self.candidates = self.candidates, self.candidates + 1
             if len(self.points) == self.budget:
-                replaced = self.uniform() * min(self.candidates, 8192.0) * self.weight / self.candidates / w
+                mean = (self.weight + w) / self.candidates
+                replaced = self.uniform() * min(self.candidates, 8192.0) * mean / w
+            self.weight += min(w, 100.0 * self.weight / before) if before else w
         self.scaler.learn(x)
         self.order += sorted(x.keys() - {*self.order}, key=repr)
         self.seen += 1

@@ -942,12 +942,11 @@ class OKL:
             judgement.estimates.register(self.x)
         self.samples.append(self.x)
         self.seen += 1
-        if self.task == "regression":
-            y = self.standardised(y)
         if w > 0.0:
+            y = self.standardised(y) if self.task == "regression" else y
             before = self.sample_weights or [w]
             relative = w * np.mean(before) / np.mean(np.square(before))
-            self.sample_weights.append(w)
+            self.sample_weights.append(min(w, 100.0 * np.mean(before)))
             self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()

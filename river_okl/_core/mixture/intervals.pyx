@@ -108,10 +108,10 @@ cdef class Intervals(Expert):
         self.scale.ask(CAUSES)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
-        error = fmin(error, OUTLYING * self.size)
+        error = fmin(error, fmin(OUTLYING * self.size, LARGEST_SIZE))
         self.size = fmax(self.size + rate * (error - self.size), LEAST_SIZE)
         self.recent += FAST * (error - self.recent)
-        self.change = fmin(fabs(change), OUTLYING * self.mean_change)
+        self.change = fmin(fabs(change), fmin(OUTLYING * self.mean_change, LARGEST_SIZE))
         self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), LEAST_SIZE)
 
     cdef void rescale(self, double ratio, double shift) noexcept:

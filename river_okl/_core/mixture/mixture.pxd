@@ -54,6 +54,7 @@ cdef class Mixture(ScaledPoints):
     cdef void unit(self, double *mean, double *deviation) noexcept
     cdef void convert(self, double *p, double mean, double deviation) noexcept
     cdef void conclude(self) noexcept
+    cdef void find_asked(self, Outcome *y) noexcept
     cdef object keyed(self, sample)
     cdef uint64_t identity(self) except? 0
     cdef int recall(self) except -1

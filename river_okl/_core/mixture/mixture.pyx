@@ -59,6 +59,7 @@ from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
+cdef double HEAVY = 100.0
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double newcomer = NEWCOMER
@@ -194,14 +195,9 @@ cdef class Mixture(ScaledPoints):
         if w > 0.0:
             self.expect(x)
         self.seen += 1
-        self.standardise(target, &y)
-        y.late, y.as_asked, y.discount = 0, self.p, DISCOUNT
-        if self.found >= 0:
-            y.late = self.seen - self.pending.asked(self.found).seen
-            y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
-            self.pending.read(self.found, self.as_asked)
-            self.convert(self.as_asked, self.pending.asked(self.found).mean, self.pending.asked(self.found).deviation)
-            y.as_asked = self.as_asked
+        if w > 0.0:
+            self.standardise(target, &y)
+            self.find_asked(&y)
         self.answered()
         if w > 0.0:
             y.w = self.relative(w)
@@ -226,10 +222,13 @@ cdef class Mixture(ScaledPoints):
         """Return a sample's weight relative to earlier weights, E w / E w² · w, so that only ratios matter.
 
         The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w².  If 1 % of the samples have 100
-        times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.
+        times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.  A single
+        weight enters the averages with at most ``HEAVY`` times the mean, or it would silence the others.
         """
         cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
         relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
+        if self.weights[0] > 0.0:
+            w = fmin(w, HEAVY * self.weights[1])
         self.weights[0] += 1.0
         self.weights[1] += (w - self.weights[1]) / fmin(self.weights[0], WEIGHT_MEMORY)
         self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
@@ -253,6 +252,16 @@ cdef class Mixture(ScaledPoints):
 
     cdef void conclude(self) noexcept:
         """Write the mixture's own numbers after the predictions, unless they are already there."""
+
+    cdef void find_asked(self, Outcome *y) noexcept:
+        """Set the predictions of the sample when it was asked, in the current unit, and how late its label is."""
+        y.late, y.as_asked, y.discount = 0, self.p, DISCOUNT
+        if self.found >= 0:
+            y.late = self.seen - self.pending.asked(self.found).seen
+            y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
+            self.pending.read(self.found, self.as_asked)
+            self.convert(self.as_asked, self.pending.asked(self.found).mean, self.pending.asked(self.found).deviation)
+            y.as_asked = self.as_asked
 
     cdef object keyed(self, sample):
         """Return a sample that is asked or learned; its key, if it has one, becomes its identity."""

@@ -34,7 +34,7 @@ cdef class Slopes(Owner):
 
     cdef int learn(self, const Sample *x, int64_t seen, const double *weight) except -1:
         """Measure the slopes at some samples, before the processes, which have these weights, learn them."""
-        if self.processes.n > 1 and (seen % EVERY == 0 or seen < self.first):
+        if x.size and self.processes.n > 1 and (seen % EVERY == 0 or seen < self.first):
             self.measure(x, weight)
         return 0
 

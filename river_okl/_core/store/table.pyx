@@ -306,7 +306,7 @@ cdef class Table(Owner):
                 cells = <double *> self.pointer(array)[0] + i * axis.room * after
                 for j in range(after):
                     cells[after + j] = axis.split * cells[j]
-                    cells[j] = -cells[after + j]
+                    cells[j] = 0.0 - cells[after + j]  # 0 stays 0
         axis.n = axis.after()
         return 0
 
