@@ -31,7 +31,8 @@ class LateLabels:
         Age at which a sample is learned: a `datetime.timedelta` if times are dates, or a number if they are numbers.
         None: when its label arrives.
     most
-        Maximum number of waiting samples; the oldest are dropped first.
+        Maximum number of samples that wait for their labels, and of those with labels that wait for their age. The
+        oldest are dropped first.
 
     Notes
     -----

@@ -457,9 +457,9 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            if not self._alone:
-                return self._decision(x) if any(each for each, _ in self._summands()) else 0.0
-            return f.evaluate(x) if f else 0.0
+            if not f:  # x may even be NaN: MinMaxScaler's output before it has learned
+                return 0.0
+            return f.evaluate(x) if self._alone else self._decision(x)
         finally:
             lock.release()
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.residuals cimport Residuals
-from river_okl._core.scaled_points cimport ScaledPoints
+from river_okl._core.scaled_points cimport ScaledPoints, bounded_weight
 from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
 from river_okl._core.store.ring cimport Ring
@@ -73,7 +73,6 @@ cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which two alarms are alike
 cdef double UNLIKE = 0.7            # token cost of an alarm unlike the previous sample
 cdef double MEMORY = 8192.0
-cdef double HEAVY = 100.0           # bound of a weight in the mean weight, times this mean
 cdef double RECENT = 500.0          # samples in the mean ``typical``
 
 
@@ -252,10 +251,10 @@ cdef class Detector(ScaledPoints):
             self.learn_sample(x, w > 0.0, candidate and victim < self.budget, victim)
             if candidate:
                 self.residuals.learn(x)
-                self.weight += fmin(w, HEAVY * self.weight / self.candidates) if self.candidates > 0.0 else w
+                self.weight += bounded_weight(w, self.weight / fmax(self.candidates, 1.0))
                 self.candidates += 1.0
         self.seen += 1
-        return self.tidy() if learns else 0  # which would register the strings of an alarm
+        return self.tidy() if learns else 0  # tidy would register the strings of a sample that is not learned
 
     cdef Py_ssize_t victim(self, double w) noexcept:
         """Return the point to replace by a sample, -1 if there is room, or ``budget`` if the sample is not added."""

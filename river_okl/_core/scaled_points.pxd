@@ -1,3 +1,4 @@
+from libc.math cimport fmin
 from libc.stdint cimport uint64_t
 
 from river_okl._core.kernel.distances cimport Distances
@@ -39,3 +40,11 @@ cdef class ScaledPoints(Table):
     cdef int reserve_places(self) except -1
     cdef int tidy(self) except -1
     cdef void forget(self, list gone) noexcept
+
+
+cdef inline double bounded_weight(double w, double mean) noexcept:
+    """Return the weight of a sample as it enters the mean weight, which is 0 at first.
+
+    It is at most 100 times the mean: a single heavier sample would silence all others.
+    """
+    return fmin(w, 100.0 * mean) if mean > 0.0 else w

@@ -202,9 +202,10 @@ def reduced(model: Any, points: list[Sample], columns: Arrays, budget: int) -> t
 def heaviest(weights: Arrays, n: int) -> Positions:
     """Return the positions of the n largest weights, in ascending order.
 
-    In single precision those that should be equal are, for any order of the models.
+    They are compared in single precision, in which those that differ by rounding alone are equal, so that the result
+    does not depend on the order of the models.
     """
-    exponent = np.frexp(weights.max(initial=0.0))[1]  # as large weights would overflow
+    exponent = np.frexp(weights.max(initial=0.0))[1]  # scaled by it, no weight overflows
     order = np.argsort(-np.ldexp(weights, -exponent).astype(np.float32), kind="stable")
     return np.sort(order[:n])
 

@@ -264,7 +264,8 @@ class Merging:
             streams.append((e, _moments(end["numbers"])))
         count = max(1, round(count))
         first = max(1, self.seen + 1 - max(count, round(count * sum(learned) / present)))
-        last = min(max(first, self.seen - gap, first + count - 1), self.seen)  # a gap is of a shard with a weight
+        # the gap of a shard with a small weight may be longer than the merged stream
+        last = min(max(first, self.seen - gap, first + count - 1), self.seen)
         return first, last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
     def words(self) -> Positions:

@@ -48,6 +48,7 @@ from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
+from river_okl._core.scaled_points cimport bounded_weight
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.memory cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
@@ -59,7 +60,6 @@ from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
-cdef double HEAVY = 100.0
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double newcomer = NEWCOMER
@@ -222,13 +222,11 @@ cdef class Mixture(ScaledPoints):
         """Return a sample's weight relative to earlier weights, E w / E w² · w, so that only ratios matter.
 
         The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w².  If 1 % of the samples have 100
-        times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.  A single
-        weight enters the averages with at most ``HEAVY`` times the mean, or it would silence the others.
+        times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.
         """
         cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
         relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
-        if self.weights[0] > 0.0:
-            w = fmin(w, HEAVY * self.weights[1])
+        w = bounded_weight(w, self.weights[1])
         self.weights[0] += 1.0
         self.weights[1] += (w - self.weights[1]) / fmin(self.weights[0], WEIGHT_MEMORY)
         self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
