@@ -36,7 +36,8 @@ class LateLabels:
 
     Notes
     -----
-    - `ask` must be called in the order of time.
+    - `ask` must be called in the order of time. With an age, all times must be of one kind: dates, datetimes without
+      a time zone, datetimes with one, or numbers. `ask` and `due` reject times that cannot be compared with others.
     - A label that arrives after the age is due at once. A label that never arrives delays no other sample.
     - A queue can be pickled and copied with its contents. It is not thread-safe.
 
@@ -76,6 +77,8 @@ class LateLabels:
         self.age = age
         self.most = most
         self._asked = self._answered = 0  # so far
+        # the first time of each kind that was asked; only what can be compared with all of them is accepted
+        self._kinds: dict[tuple[Any, ...], Any] = {}
         # number of the call of ``ask``, sample, time; the first item of a dict with many deleted ones is found slowly
         self._waiting: collections.OrderedDict[Hashable, tuple[int, Any, Any]] = collections.OrderedDict()
         # a heap: number of the call of ``ask`` or ``label``, key, sample, label, time
@@ -92,6 +95,7 @@ class LateLabels:
             raise ValueError(f"key {shown(key)} waits for its label already: keys must be unique")
         if self.age is not None:
             self._since(time, time)
+            self._kinds.setdefault(self._kind(time), time)
         self._asked += 1
         self._waiting[key] = self._asked, x, time
         if len(self._waiting) > self.most:
@@ -112,9 +116,20 @@ class LateLabels:
 
     def due(self, time: Any = None) -> Iterator[tuple[Any, Any, Any]]:
         """Remove the samples that are to be learned now, and yield key, sample and label of each."""
+        if self._labelled and self.age is not None:
+            self._kind(time)  # raises before a sample is removed
         while self._labelled and (self.age is None or self._since(self._labelled[0][4], time) >= self.age):
             _, key, x, y, _ = heapq.heappop(self._labelled)
             yield key, x, y
+
+    def _kind(self, time: Any) -> tuple[Any, ...]:
+        """Return the kind of a time; raise if it cannot be compared with every kind that was asked."""
+        kind = type(time), getattr(time, "dtype", None), getattr(time, "tzinfo", None) is None
+        if kind not in self._kinds:
+            # one is not enough: a datetime64[D] can be compared with a date and a datetime64[s], but not these two
+            for other in self._kinds.values():
+                self._since(other, time)
+        return kind
 
     def _since(self, then: Any, now: Any) -> Any:
         try:

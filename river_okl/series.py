@@ -30,6 +30,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 PLAIN = (str, int, float, bool)
+WHOLE = 64  # characters of a string that is kept as it is: names and codes are shorter, and a SHA-256 has as many
 LONGEST = 10_000  # largest lag
 MAX_GROUPS = 10_000  # with a history; the one without a new target for the longest time is forgotten first
 
@@ -224,6 +225,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
       hypothetical samples.
     - Lags that do not exist yet are left out (in a dataframe they are missing values), and so are differences of
       strings. Targets may be labels.
+    - A string of more than 64 characters, in a feature or as a label, has as its lag its first 30 characters and a
+      digest, so that long texts are not kept.
     - Lags count samples, not hours: missing samples shift them.
     - All rows of a mini-batch are transformed before the first target is learned. If a frame spans more time than
       the delay of the targets, its lags are older than necessary.
@@ -363,7 +366,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def _values(self, x: Features) -> list[Any]:
         """Return the values of the features with lags; raise if one is neither a number nor a string."""
-        return [plain(name, x.get(name)) for name in self._series[1:]]
+        return [shortened(plain(name, x.get(name))) for name in self._series[1:]]
 
     def _histories(self, group: tuple[Any, ...]) -> list[Any]:
         """Return a group's number of learned targets and its histories, empty if the group is new or forgotten."""
@@ -392,7 +395,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
 def _target(y: Any) -> Any:
     if isinstance(y, str | bool | np.bool_):
-        return str(y) if isinstance(y, str) else bool(y)
+        return shortened(str(y)) if isinstance(y, str) else bool(y)
     try:
         return check_target(y)
     except TypeError:
@@ -404,6 +407,14 @@ def plain(name: Hashable, value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     return None if is_gap(value) else value if type(value) is bool else number(name, value)
+
+
+def shortened(value: Any) -> Any:
+    """Return a value as histories keep it: of a long string its beginning and a digest, which identify it."""
+    if not isinstance(value, str) or len(value) <= WHOLE:
+        return value
+    digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{value[:30]}...{digest}"  # of 65 characters, so it equals no string that is kept whole
 
 
 def identity(x: Features) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import collections
 import copy
 import datetime
+import decimal
 import math
 import pickle
 import random
 import time
 
+import numpy as np
 import pytest
 
 import river_okl
@@ -108,6 +110,58 @@ def test_times_are_of_one_kind(time):
     queue.ask("a", {}, START if time.tzinfo is None else time.replace(tzinfo=None)), queue.label("a", True)
     with pytest.raises(TypeError, match=r"all of one kind \(.*datetime"):
         next(queue.due(time))
+
+
+UTC = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+NAIVE = UTC.replace(tzinfo=None)
+DAYS, SECONDS = np.datetime64(START), np.datetime64(NAIVE, "s")
+
+
+@pytest.mark.parametrize(
+    ("age", "asked", "time"),
+    [
+        *((DAY, [START], NAIVE), (DAY, [NAIVE], START), (DAY, [NAIVE], UTC), (DAY, [UTC], NAIVE)),
+        *((DAY, [START], DAY), (DAY, [START], SECONDS), (2, [1.5], decimal.Decimal(2))),
+        *((DAY, [DAYS, START], SECONDS), (DAY, [START, DAYS], SECONDS)),  # DAYS can be compared with both others
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda queue: pickle.loads(pickle.dumps(queue))])
+def test_a_time_of_another_kind_is_rejected_at_once(age, asked, time, copied):
+    """``due`` would raise for ever, or after samples that it has removed."""
+    queue = LateLabels(age)
+    for i, each in enumerate(asked):
+        queue.ask(i, {}, each), queue.label(i, True)
+    queue = copied(queue)
+    before = pickle.dumps(queue)
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"time is .*all of one kind"):
+            queue.ask("a", {}, time)
+        with pytest.raises(TypeError, match=r"time is .*all of one kind"):
+            next(queue.due(time))
+    assert pickle.dumps(queue) == before
+    assert len([*queue.due(asked[-1] + 9 * age)]) == len(asked)
+    with pytest.raises(TypeError, match="all of one kind"):
+        queue.ask("a", {}, time)  # nor after all others have been learned
+
+
+def test_times_of_several_kinds_that_can_be_compared():
+    pandas = pytest.importorskip("pandas")
+    for times in (
+        *([START, DAYS], [SECONDS, DAYS], [NAIVE, SECONDS, pandas.Timestamp(NAIVE)], [UTC, pandas.Timestamp(UTC)]),
+        *([1, 1.5, np.int64(2), np.float32(2.5)], [1, decimal.Decimal(2)]),
+    ):
+        queue = LateLabels(2 if 1 in times else DAY)
+        for i, each in enumerate(times):
+            queue.ask(i, {}, each), queue.label(i, True)
+        for each in times:
+            assert [*queue.due(each)] == []
+        later = 9 if 1 in times else np.timedelta64(9, "D") if times[0] is SECONDS else 9 * DAY
+        assert [key for key, *_ in queue.due(times[0] + later)] == [*range(len(times))]
+    queue = LateLabels()
+    for i, each in enumerate((START, NAIVE, UTC, 1.0, None)):  # without an age, times do not matter
+        queue.ask(i, {}, each), queue.label(i, True)
+    assert len([*queue.due(START)]) == 5
 
 
 @pytest.mark.parametrize("time", [math.nan, math.inf])

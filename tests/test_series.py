@@ -333,6 +333,35 @@ def test_labels_have_lags():
     assert model.transform_one({"i": 9, "c": "x"}) == {"i": 9, "c": "x", **lags}
 
 
+def test_long_strings_are_not_kept():
+    """Neither in histories nor for samples that wait, of features or labels."""
+    model = Lags((1, 2), of=("s",))
+    for t in range(200):
+        x = {"t": t, "s": f"{'x' * 10_000}{t}"}
+        assert model.transform_one(x)["s"] is x["s"]
+        if t < 100:
+            model.learn_one(x, x["s"])
+    assert len(model._issued) == 100
+    for kept in (pickle.dumps(model), checkpoint.dumps(model)):
+        assert len(kept) < 100_000
+
+
+def test_lags_of_long_strings_are_equal_if_the_strings_are():
+    def lag(value):
+        model = Lags((1,), of=("s",))
+        model.learn_one({"s": value}, value)
+        found = model.transform_one({})
+        assert found["y_lag1"] == found["s_lag1"] and type(found["y_lag1"]) is str
+        return found["s_lag1"]
+
+    text = "é" * 64
+    assert lag(text) == text == lag(np.str_(text))
+    long = lag(text + "a")
+    assert long == lag(np.str_(text + "a")) == f"{'é' * 30}...f8a7c1f3b1b4e854c4f9d6036c85e228"  # in any process
+    others = text, long, text + "b", "a" + text, text + "\ud800", text + "a" * 10_000
+    assert len({long, *map(lag, others)}) == 7
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [
