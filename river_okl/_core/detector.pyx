@@ -37,11 +37,12 @@ import numpy as np
 
 from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.residuals cimport Residuals
-from river_okl._core.scaled_points cimport ScaledPoints, bounded_weight
+from river_okl._core.scaled_points cimport ScaledPoints, bounded_weight, following
 from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
 from river_okl._core.store.ring cimport Ring
 from river_okl._core.store.sample cimport LARGEST_COUNT, Sample
+from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.store.table cimport Axis, Table
 from river_okl._core.window cimport RANKED, Window
 
@@ -57,6 +58,7 @@ cdef enum:
     MAX_SCORES = 4096      # levels remembered
 
 BUDGET = 2048                       # points
+cdef int64_t FIRST = 60, GROWTH = 16  # of the schedule of updates
 LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
 
 cdef int METRIC = 2                 # of ``Distances``, with weights of 1
@@ -92,6 +94,7 @@ cdef class Detector(ScaledPoints):
     cdef readonly Residuals residuals
     cdef readonly Py_ssize_t budget
     cdef readonly int64_t seen, ranked      # samples; those whose numbers were remembered
+    cdef int64_t next_update                # of the units, in samples learned
     cdef Ring identities                    # of the latest of them
     cdef Axis per_point
     cdef double *radius                     # [point] r
@@ -125,6 +128,7 @@ cdef class Detector(ScaledPoints):
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
         self.declare(<size_t> &self.seen, "seen", (), **count)
         self.declare(<size_t> &self.ranked, "ranked", (), **count)
+        self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
         self.declare(<size_t> &self.radius, "radii", (self.per_point,))
         self.derive(<size_t> &self.dictionary.member, (self.per_point,), dtype="i4", default=-1)
         self.scratch(<size_t> &self.some, (self.per_point,))
@@ -253,6 +257,10 @@ cdef class Detector(ScaledPoints):
                 self.residuals.learn(x)
                 self.weight += bounded_weight(w, self.weight / fmax(self.candidates, 1.0))
                 self.candidates += 1.0
+            if self.scaler.seen >= self.next_update:
+                self.next_update = following(self.scaler.seen, FIRST, GROWTH)
+                self.settle_units(self.next_update - self.scaler.seen)
+                self.finish_units(False)
         self.seen += 1
         return self.tidy() if learns else 0  # tidy would register the strings of a sample that is not learned
 
@@ -302,6 +310,9 @@ cdef class Detector(ScaledPoints):
         self.distances.point_removed(i)
         self.swap_remove(self.per_point, i)
         return 0
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        self.residuals.rescale_features(to)
 
     cdef void forget(self, list gone) noexcept:
         ScaledPoints.forget(self, gone)

@@ -4,7 +4,7 @@ from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Conversion, Scaler
 
 
 cdef class Residuals(Owner):
@@ -22,4 +22,5 @@ cdef class Residuals(Owner):
     cdef double ask(self, const Sample *x) noexcept
     cdef void learn(self, const Sample *x) noexcept
     cdef void begin(self, Py_ssize_t i) noexcept
+    cdef void rescale_features(self, const Conversion *to) noexcept
     cdef void forget(self, list places) noexcept

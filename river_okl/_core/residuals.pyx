@@ -17,7 +17,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.inputs cimport bounded, inputs_of
+from river_okl._core.inputs cimport bounded, convert_covariance, inputs_of
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.states import checked_numbers, checked_whole
@@ -94,6 +94,11 @@ cdef class Residuals(Owner):
                 for j in range(i + 1):
                     self.inverse.numbers[i * ld + j] *= 2.0
 
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        """Convert S⁻¹ to new units of the features; the ridge so far is converted, too."""
+        self.inverse.settle()
+        convert_covariance(to, self.inverse.n, self.inverse.numbers, self.inverse.capacity, self.column)
+
     cdef void forget(self, list places) noexcept:
         """Remove the features at these places, which the scaler has forgotten."""
         cdef Py_ssize_t i, j, place, ld = self.inverse.capacity
@@ -113,7 +118,6 @@ cdef class Residuals(Owner):
         inverse = self.inverse.matrix()
         assert len(inverse) <= INPUTS and 0 <= self.next < len(inverse) and 1 <= self.n < 2 * MEMORY
         assert np.linalg.eigvalsh(inverse)[0] > -1e-9, "T is positive"
-        assert inverse.diagonal().max() <= 1.0 + 1e-9, "S is at least I"
 
     def state(self):
         """Return the state by name, for ``restore``."""

@@ -1,11 +1,11 @@
 from libc.math cimport fmin
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.lock cimport Lock
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport Words
 
@@ -40,6 +40,13 @@ cdef class ScaledPoints(Table):
     cdef int reserve_places(self) except -1
     cdef int tidy(self) except -1
     cdef void forget(self, list gone) noexcept
+    cdef int settle_units(self, int64_t until) except -1
+    cdef int convert_units(self) except -1
+    cdef int begin_units(self) except -1
+    cdef int finish_units(self, bint discount) except -1
+    cdef void rescale_features(self, const Conversion *to) noexcept
+
+cdef int64_t following(int64_t seen, int64_t early, int64_t growth) noexcept
 
 
 cdef inline double bounded_weight(double w, double mean) noexcept:

@@ -22,6 +22,24 @@ from river_okl._core.states import checked_array
 
 FARTHEST_SINGLE = 1e6           # standard deviations; squares fit in single precision
 cdef double farthest = FARTHEST_SINGLE
+cdef int64_t LONGEST = 2000
+
+EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)  # samples after which units and bandwidths are updated
+
+
+cdef int64_t following(int64_t seen, int64_t early, int64_t growth) noexcept:
+    """Return the number of samples at which the next update is due, after ``seen`` of them.
+
+    From ``early`` samples on they are due whenever the stream has grown by one part in ``growth``, but at least every
+    ``LONGEST`` samples.
+    """
+    cdef int64_t n
+    if seen >= early:
+        return seen + min(LONGEST, seen // growth)
+    for n in EARLY:
+        if n > seen:
+            return min(n, early)
+    return early
 
 
 cdef class ScaledPoints(Table):
@@ -174,6 +192,43 @@ cdef class ScaledPoints(Table):
     cdef void forget(self, list gone) noexcept:
         """Reset the features at these places, which the scaler has forgotten."""
         self.distances.forget(gone)
+
+    # Units ------------------------------------------------------------------------------------------------------------
+
+    cdef int settle_units(self, int64_t until) except -1:
+        """Put the current units of the features into force for ``until`` samples, and convert what was learned in the
+        old ones; call ``finish_units`` afterwards."""
+        if self.scaler.settle(until):
+            self.convert_units()
+        self.scaler.end_conversion()
+        return 0
+
+    def adopt_units(self, units):
+        """Put these units of features, (centre, size) by name, into force, and convert what was learned."""
+        if self.scaler.adopt(units):
+            self.begin_units()
+            self.convert_units()
+            self.finish_units(False)
+        self.scaler.end_conversion()
+        self.fresh = False
+
+    cdef int convert_units(self) except -1:
+        cdef Conversion to = self.scaler.conversion()
+        self.distances.rescale_features(&to)
+        self.rescale_features(&to)
+        return 0
+
+    cdef int begin_units(self) except -1:
+        """Prepare for a change of units, bandwidths and feature weights."""
+        return 0
+
+    cdef int finish_units(self, bint discount) except -1:
+        """Adapt to what has changed since ``begin_units``; ``discount``: what was learned under it may be wrong now."""
+        self.distances.square_points()
+        return 0
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        """Convert what a subclass has learned in units of the features."""
 
     # What must hold, and what is saved --------------------------------------------------------------------------------
 

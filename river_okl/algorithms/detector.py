@@ -60,7 +60,9 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
       `ThresholdFilter` learns nothing at all.
     - **Storage.** Each of the last 8,192 samples that may be stored has about the same chance of being stored, in
       proportion to its weight. A sample of weight 0 updates the scaling only.
-    - **Scaling.** Features are scaled as in `OKLClassifier`.
+    - **Scaling.** Features are scaled, and their new levels and units followed, as in `OKLClassifier`. Only samples
+      that the detector learns enter the statistics. At an update the regressions between the features are converted,
+      too.
 
     References
     ----------

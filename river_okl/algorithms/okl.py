@@ -112,8 +112,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     scale
         Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
         often absent is divided by its root mean square instead, and not centred. Values farther than five standard
-        deviations from the mean are clipped to that distance. Scaled features are in single precision, unscaled
-        features in double precision.
+        deviations from the mean are clipped to that distance. New levels and units of a feature are followed (see
+        Notes). Scaled features are in single precision, unscaled features in double precision.
     pending
         Maximum number of predicted samples that wait for their labels. If labels arrive late, the experts are scored on
         the predictions that they made at the time, so these predictions must be stored. With more than 56 labels the
@@ -139,6 +139,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
       the second time it is learned. The scale of an indicator does not depend on its rarity. Strings seen once cost a
       fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an indicator.
       `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - **Units of features.** The mean and standard deviation by which a feature is scaled stay fixed between two
+      scheduled updates. Updates become rarer, but are at most 2,000 samples apart. At an update the current statistics
+      come into force, and everything learned in the old unit is converted. A feature whose mean drifts quickly follows
+      its statistics from sample to sample instead.
+    - **Outliers and new levels.** Outliers (more than five standard deviations from the mean) are clipped. Of a run of
+      outliers only the first one enters the statistics, and samples in a run count less. Twelve outliers in a row are a
+      new level or a larger unit. A unit that is smaller by a factor of five or more is noticed within 250 to 500
+      values. Such a change comes into force at once. Nothing is converted: the sensor's unit has changed, not the
+      relation to the label. If the values return within 2,000 values, a short visit is undone, and a longer one gives
+      the feature two levels. Offsets of less than about five standard deviations are learned as a change of the data.
     - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
       predictions, as in recursive feature machines. The first update is after 200 samples, and later updates are at
       most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that
@@ -150,7 +160,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
       leaf. Each tree weights a sample by a draw from Poisson(6), and restarts if its error rises. Together the trees
       take at most 0.8 MB with two labels and 4 MB with many, for any number of features.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
-      to 1. A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner.
+      to 1. A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner. If
+      ten light weights in a row follow at most twenty heavy first ones (at least three times heavier), the heavy ones
+      no longer count in the mean weight, so that they do not silence the following samples.
     - **A third label.** When it arrives, state carries over, except the stacked regression, which restarts.
     - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the weighted mean of the
       processes and the pool. Linear models, nearest neighbours and trees have no support vectors.
@@ -220,7 +232,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     scale
         Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
         often absent is divided by its root mean square instead, and not centred. Values farther than five standard
-        deviations from the mean are clipped to that distance. The target is always scaled.
+        deviations from the mean are clipped to that distance. New levels and units of a feature are followed (see
+        Notes). The target is always scaled.
     pending
         Maximum number of predicted samples that wait for their targets. If targets arrive late, the experts are scored
         on the predictions that they made at the time, so these predictions must be stored. If every target arrives
@@ -252,13 +265,17 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes several
       series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
-    - **Outliers and new levels.** A single value far outside of the previous values of a feature or of the target is
-      clipped. Three such values in a row that are close to each other are taken as a new level.
+    - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in `OKLClassifier`.
+      Outliers of the target are clipped, too, and its unit stays fixed between updates. A gradual change of the target
+      converts everything that was learned. A sudden change converts nothing. It is either a smaller unit, or twelve
+      outliers in a row of which the first was a jump of at least 2.5 standard deviations. No prediction is further
+      outside the range of past targets than that range is wide.
     - **Feature weights.** As in `OKLClassifier`, with the first update after 60 samples. Relief finds the features that
       separate the nearest points by target.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
       to 1. They apply in full to the Gaussian processes and the linear regressions. For the trees, the intervals and
-      the mixture weights they are capped at 1.
+      the mixture weights they are capped at 1. Heavy first samples are forgotten in the mean weight, as in
+      `OKLClassifier`.
     - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the processes.
       Linear regressions, nearest neighbours and trees have no support vectors.
 

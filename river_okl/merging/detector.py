@@ -1,6 +1,6 @@
 """Detectors: the points and the latest scores of all streams. Scaling and distances merge as in mixtures.
 
-Scaled points are converted to the common scale. If there are too many, points are sampled: one of n points in a
+If there are too many points, points are sampled: one of n points in a
 stream's reservoir represents a share 1 / n of it, and a point of several detectors the sum of their shares. The
 regressions of the features on each other are fitted to the points. Identities of samples depend on the places of
 features, so they are dropped for a detector with other places.
@@ -8,7 +8,6 @@ features, so they are dropped for a detector with other places.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -17,9 +16,6 @@ from numpy.typing import NDArray
 
 from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
 from river_okl._core.residuals import LEAST, MAX_INPUTS, MEMORY, RIDGE
-from river_okl._core.scaled_points import FARTHEST_SINGLE
-from river_okl._core.store.sample import is_word
-from river_okl._core.store.scaler import Scaler
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.merging.gaussian import State, inverse, packed, stored
 from river_okl.merging.mixture import METRICS, Merging, Mixed
@@ -28,14 +24,11 @@ from river_okl.merging.spaces import Arrays
 
 MODELS = OKLDetector
 
-Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviation, whether it is centred
-
 
 class Scored(Mixed):
     """The parts of a detector."""
 
-    def __init__(self, model: Any) -> None:
-        self.f = model._f
+    def read(self) -> None:
         self.state: State = self.f.state()
         scaler = self.state["scaler"]
         self.names = scaler["names"]
@@ -51,6 +44,7 @@ class Detectors(Merging):
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Scored)
         self.names = list(dict.fromkeys(name for _, each in self.active for name in each.in_order()))
+        self.adopt_units()
         self.at = {name: j for j, name in enumerate(self.names)}
         for each in self.with_start:
             for name in each.names:
@@ -58,39 +52,21 @@ class Detectors(Merging):
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))
 
-    def drawn(self, capacity: int, common: Statistics) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """Return the points, sampled if there are too many, in the units of these statistics, and their radii."""
+    def drawn(self, capacity: int) -> tuple[list[dict[Hashable, float]], Arrays]:
+        """Return the points, sampled if there are too many, and their radii."""
         union: dict[Any, Any] = {}
-        of_start = {frozenset(point.items()) for point in self.start.points}
+        born = self.start.state["points"]["born"]
         for share, each in self.active:
-            for point, radius in zip(each.points, each.state["radii"].tolist(), strict=True):
-                key = frozenset(point.items())
-                owner = self.start if key in of_start else each  # the detector whose scale the point is on
-                found = union.setdefault(key, [owner, point, radius, 0.0])
-                found[3] += share / len(each.points)
+            births = each.state["points"]["birth"].tolist()
+            for point, radius, birth in zip(each.points, each.state["radii"].tolist(), births, strict=True):
+                found = union.setdefault(birth if birth < born else frozenset(point.items()), [point, radius, 0.0])
+                found[2] += share / len(each.points)
         if len(union) > capacity:  # without replacement (Efraimidis and Spirakis 2006)
             rng = np.random.default_rng(self.first.state["more_random"])
             times = rng.exponential(size=len(union)) / [weight for *_, weight in union.values()]
             kept = {*np.argsort(times, kind="stable")[:capacity].tolist()}
             union = {key: found for i, (key, found) in enumerate(union.items()) if i in kept}
-        points = [self.rescaled(point, each.f.scaler.statistics(), common) for each, point, *_ in union.values()]
-        return points, np.array([radius for _, _, radius, _ in union.values()])
-
-    def rescaled(self, point: dict[Hashable, float], own: Statistics, common: Statistics) -> dict[Hashable, float]:
-        """Return a point of a detector with these statistics in the units of the merged detector."""
-        if len(self.active) == 1:
-            return point
-        found = {}
-        for name, (mean, deviation, centred) in common.items():
-            value = point.get(name, 0.0)
-            if not is_word(name) and name in own and (value or own[name][2] or centred):
-                before, spread, was_centred = own[name]
-                value = value * spread + before if was_centred else value * math.hypot(before, spread)
-                unit = deviation if centred else math.hypot(mean, deviation)
-                value = (value - mean * centred) / unit if unit > 0.0 else 0.0
-            if value := float(np.float32(np.clip(value, -FARTHEST_SINGLE, FARTHEST_SINGLE))):
-                found[name] = value
-        return found
+        return [point for point, *_ in union.values()], np.array([radius for _, radius, _ in union.values()])
 
     def latest_of(self, of: Callable[[Any], NDArray[Any]], capacity: int) -> NDArray[Any]:
         """Return the latest values: those of the start, then the new ones of all detectors, evenly interleaved."""
@@ -130,9 +106,7 @@ class Detectors(Merging):
         return self.shards.total(lambda model: model._f.state()[name])
 
     def merged(self, capacity: int) -> State:
-        state, scaler = self.scaler(), Scaler()
-        scaler.restore(state)
-        points, radii = self.drawn(capacity, scaler.statistics())
+        points, radii = self.drawn(capacity)
         X = np.zeros((len(points), len(self.at)))
         for i, point in enumerate(points):
             X[i, [self.at[name] for name in point]] = [*point.values()]
@@ -141,7 +115,7 @@ class Detectors(Merging):
         residuals, numbers = self.residuals(X, ranked)
         return {
             "points": stored(points, capacity + 1),
-            "scaler": state,
+            "scaler": self.scaler,
             "words": self.words(),
             "distances": self.distances(X),
             "radii": radii,
@@ -151,6 +125,7 @@ class Detectors(Merging):
             "residuals": residuals,
             "ranked": ranked,
             "seen": max(seen, ranked),
+            "next_update": max(each.state["next_update"] for _, each in self.active),
             "candidates": float(np.clip(self.total("candidates"), len(points), max(seen, len(points)))),
             "weight": self.total("weight"),
             **{name: self.first.state[name] for name in ("random", "more_random")},

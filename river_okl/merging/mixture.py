@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.mixture.pending import without_predictions
 from river_okl._core.mixture.processes import NEWCOMER, POSTERIORS_OF, alike
-from river_okl._core.store.running import NUMBERS
+from river_okl._core.store.running import LARGEST_COUNTED, NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
 from river_okl.algorithms.okl import OKL
@@ -36,7 +36,10 @@ from river_okl.merging.statistics import Moments, followed, pooled
 
 MODELS = OKL
 
-SCALER: Any = [("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("numbers", "f8", len(NUMBERS))]
+SCALER: Any = [
+    *(("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("settled", "?")),
+    *(("numbers", "f8", len(NUMBERS)), ("units", "f8", 2)),
+]
 METRICS = 3  # the unweighted one, and the learned ones
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest share: shards with less contribute no tree
@@ -68,6 +71,18 @@ class Mixed:
 
     def __init__(self, model: Any) -> None:
         self.f = model._f
+        self.read()
+
+    def adopt(self, units: dict[Hashable, tuple[float, float]]) -> None:
+        """Convert a copy of the mixture to these units of the features, and read it anew."""
+        make, options, state = self.f.__reduce__()
+        self.f = make(*options)
+        self.f.restore(state)
+        self.f.adopt_units(units)
+        self.read()
+
+    def read(self) -> None:
+        """Read the state of the mixture."""
         self.state: State = self.f.state()
         self.task: str = self.f.task
         self.processes: State = self.state["processes"]
@@ -83,6 +98,12 @@ class Mixed:
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2))
         self.seen: int = self.state["seen"]
         self.n_processes = len(self.processes["posteriors"])
+
+    @property
+    def since_units(self) -> int:
+        """The samples learned since units of features last came into force."""
+        scaler = self.state["scaler"]
+        return int(scaler["seen"] - scaler["settled_at"])
 
     def in_order(self) -> list[Hashable]:
         """Return its features in order of their places; the first ones are inputs of linear regressions."""
@@ -136,6 +157,7 @@ class Merging:
         self.donors = self.donors_of_trees()
         owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
+        self.adopt_units()
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.with_start:
             for name in (*each.names, *each.state["points"]["names"]):
@@ -146,6 +168,9 @@ class Merging:
         self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
         self.weights = self.merged_weights(len(at))
         self.target = self.moments(lambda each: each.target)
+        self.unit = self.target.mean, math.sqrt(self.target.variance) or 1.0  # of the targets
+        if len(self.active) == 1 and self.task == "regression":
+            self.unit = self.first.state["centre"], self.first.state["size"]
         self.kernels = self.merged_kernels()
 
     def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
@@ -160,6 +185,14 @@ class Merging:
         self.by_evidence = [*zip(self.evidence, self.all, strict=True)]  # all, and how much their evidence counts
         added = sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence)
         self.seen = max(round(self.start.seen + added), int(added > 0.0))
+
+    def adopt_units(self) -> None:
+        """Merge the scalers, and convert all mixtures to the units of the merged one."""
+        self.scaler: State = self.merged_scaler()
+        settled, units = self.scaler["settled"].tolist(), self.scaler["units"].tolist()
+        in_force = {name: unit for name, known, unit in zip(self.names, settled, units, strict=True) if known}
+        for each in self.with_start:
+            each.adopt(in_force)
 
     def donors_of_trees(self) -> list[Mixed]:
         """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
@@ -233,7 +266,7 @@ class Merging:
 
     # What was counted -------------------------------------------------------------------------------------------------
 
-    def scaler(self) -> State:
+    def merged_scaler(self) -> State:
         """Return the merged state of ``Scaler``."""
         rows = np.array([self.feature(name) for name in self.names], dtype=SCALER)
         return {
@@ -242,6 +275,7 @@ class Merging:
             **{column: rows[column].copy() for column, *_ in SCALER},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
+            "settled_at": max(0, self.seen - min(each.since_units for _, each in self.active)),
         }
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
@@ -266,7 +300,12 @@ class Merging:
         first = max(1, self.seen + 1 - max(count, round(count * sum(learned) / present)))
         # the gap of a shard with a small weight may be longer than the merged stream
         last = min(max(first, self.seen - gap, first + count - 1), self.seen)
-        return first, last, count, votes >= 0.0, _numbers(pooled(start, streams))
+        known, centred = [end for end in ends if end], votes >= 0.0
+        if len(known) == 1:
+            return first, last, count, centred, known[0]["settled"], known[0]["numbers"], known[0]["units"]
+        values = pooled(start, streams)
+        numbers = _numbers(values, [end["numbers"] for end in known])
+        return first, last, count, centred, any(end["settled"] for end in known), numbers, _unit(values, centred)
 
     def words(self) -> Positions:
         """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
@@ -329,9 +368,21 @@ class Merging:
 
     def units(self, each: Mixed) -> tuple[float, float]:
         """Return factor and offset that convert its standardised targets to those of the merged mixture."""
-        deviation = _deviation(self.target)
-        ratio = min(_deviation(each.target) / deviation, LARGEST_RATIO)
-        return ratio, (each.target.mean - self.target.mean) / deviation
+        centre, size = self.unit
+        ratio = min(each.state["size"] / size, LARGEST_RATIO)
+        return ratio, (each.state["centre"] - centre) / size
+
+    def target_state(self) -> State:
+        """Return the merged statistics of the targets, and their unit."""
+        states = [each.state for _, each in self.active]
+        return {
+            "target": _numbers(self.target, [state["target"] for state in states]),
+            "centre": self.unit[0],
+            "size": self.unit[1],
+            "settled": max(state["settled"] for state in states),
+            "lowest": min(state["lowest"] for state in states),
+            "highest": max(state["highest"] for state in states),
+        }
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -436,7 +487,7 @@ class Merging:
 
     def running(self, of: Callable[[Mixed], tuple[float, float, float]]) -> tuple[float, ...]:
         """Return merged running statistics (_core/store/running.pyx) from each mixture's count, mean and variance."""
-        return _numbers(self.moments(lambda each: Moments(*of(each))))
+        return _numbers(self.moments(lambda each: Moments(*of(each))), [])
 
     def late(self, new: Any) -> State:
         """Return the merged state about late labels: that about experts is new, and shares are averaged."""
@@ -483,18 +534,19 @@ class Merging:
             if expert.name not in experts:
                 experts[expert.name] = expert.merged(self)
         if self.task == "regression":
-            experts["target"] = _numbers(self.target)
+            experts |= self.target_state()
         experts |= self.late(f)
         stores = [each.f.points for each in self.with_start]
         return {
             "points": stored(points_of(stores, [each.rows for each in self.with_start], self.rows), f.budget + 2),
-            "scaler": self.scaler(),
+            "scaler": self.scaler,
             "words": self.words(),
             "distances": self.distances(self.space.X[self.rows]),
             **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
+            "light_weights": self.first.state["light_weights"],
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "seen": self.seen,
             "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.active),
@@ -515,14 +567,22 @@ def _moments(numbers: Any) -> Moments:
     return Moments(known, mean, variance)
 
 
-def _numbers(moments: Moments) -> tuple[float, ...]:
-    """Return the inverse of ``_moments``, at the start of a new block of values."""
-    known = float(round(moments.count)), moments.mean, moments.variance
-    return *known, *[0.0] * (len(NUMBERS) - len(known))
+def _numbers(values: Moments, ends: list[Any]) -> tuple[float, ...]:
+    """Return running statistics of these moments, at the start of a new block of values.
+
+    The mean squared step between values is averaged over the streams, which end with these statistics.
+    """
+    found = dict.fromkeys(NUMBERS, 0.0)
+    count = float(min(round(values.count), LARGEST_COUNTED))
+    found |= {"known": count, "away": count, "mean": values.mean, "variance": values.variance, "last": values.mean}
+    steps = [end[NUMBERS.index("steps")] for end in ends]
+    return (*(found | {"steps": sum(steps) / len(steps) if steps else 2.0 * values.variance}).values(),)
 
 
-def _deviation(target: Moments) -> float:
-    return math.sqrt(target.variance) or 1.0
+def _unit(values: Moments, centred: bool) -> tuple[float, float]:
+    """Return centre and size of the unit of a feature with these values."""
+    centre = values.mean if centred else 0.0
+    return centre, math.hypot(math.sqrt(values.variance), values.mean - centre)
 
 
 def merged(shards: Shards) -> Any:

@@ -18,6 +18,7 @@ Arrays = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is filled
+ROUNDING = 1e-5  # of values in single precision whose units have changed several times
 BLOCK = 2**15  # numbers of a Gram matrix to compute together
 
 
@@ -88,8 +89,9 @@ class Space:
 def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
     """Return the points of several models as a matrix with these columns, the rows of each model, and duplicates.
 
-    Equal points share one row.  A point that a model has twice has two rows: the n-th copies of all models share one.
-    Duplicates: for every row, the first row with the same content.
+    Equal points share one row, and so do points that models have from the first one and that differ by rounding only.
+    A point that a model has twice has two rows: the n-th copies of all models share one.  Duplicates: for every row,
+    the first row with the same content.
     """
     offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
     rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]
@@ -98,6 +100,12 @@ def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, 
     X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
     X.sort_indices()
     keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in itertools.pairwise(X.indptr.tolist())]
+    births = np.concatenate([state["birth"] for state in states]).tolist()
+    of_start = {birth: i for i, birth in enumerate(births[: offsets[1]])}
+    for i, birth in enumerate(births):
+        own = of_start.get(birth, i) if birth < states[0]["born"] else i
+        if keys[own] != keys[i] and _same(X, i, own):
+            keys[i] = keys[own]
     position: dict[tuple[bytes, int], int] = {}
     places = []
     for start, end in itertools.pairwise(offsets.tolist()):
@@ -112,9 +120,17 @@ def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, 
     return X[first], places, np.array(content, dtype=np.int64)
 
 
+def _same(X: Any, i: int, j: int) -> bool:
+    """Whether two rows are equal up to rounding."""
+    one, other = (slice(*X.indptr[k : k + 2]) for k in (i, j))
+    if not np.array_equal(X.indices[one], X.indices[other]):
+        return False
+    return bool((np.abs(X.data[one] - X.data[other]) <= ROUNDING * (1.0 + np.abs(X.data[one]))).all())
+
+
 def points_of(stores: Sequence[Any], places: Sequence[Positions], rows: Positions) -> list[dict[Hashable, float]]:
     """Return the points at these rows of ``joined``, as the models store them."""
     owner, place = np.zeros((2, 1 + max(int(at.max(initial=0)) for at in places)), dtype=np.int64)
-    for i, at in enumerate(places):
+    for i, at in reversed([*enumerate(places)]):  # the values of a point are those of its first owner, as in ``joined``
         owner[at], place[at] = i, np.arange(len(at))
     return [stores[i].point(j) for i, j in zip(owner[rows].tolist(), place[rows].tolist(), strict=True)]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tests.reference.forest import GAP, scrambled
-from tests.reference.okl import Scaler, distance2
+from tests.reference.okl import Scaler, converted, distance2, of_inputs
 
 
 class Window:
@@ -47,6 +47,11 @@ class Residuals:
     def inputs(self, z):
         return np.array([1.0 if name is None else z.get(name, 0.0) for name in self.names])
 
+    def convert(self, to):
+        """S of inputs v ← L v, where Lᵀ is the inverse of M."""
+        L = np.linalg.inv(of_inputs(self.names, to)).T
+        self.sums = L @ self.sums @ L.T
+
     def ask(self, z):
         """The number and its trust."""
         P = self.n * np.linalg.inv(self.sums)
@@ -81,14 +86,14 @@ class Detector:
         self.windows, self.window = [Window(1024, 0.1) for _ in range(5)], Window(4096, 0.01)
         self.residuals, self.order, self.ranked = Residuals(), [], []
         self.tokens, self.crowd, self.candidates, self.weight, self.typical = 12.0, 0.0, 0, 0.0, 0.0
-        self.seen, self.differences, self.previous = 0, 0.0, None
+        self.seen, self.differences, self.previous, self.next_update = 0, {}, None, 2
 
     def uniform(self):
         self.random = (self.random + GAP) % 2**64
         return (scrambled(self.random) >> 11) * 2.0**-53
 
     def mean(self):
-        return (self.differences / (self.seen - 1) if self.seen > 1 else 0.0) or 1.0
+        return (sum(self.differences.values()) / (self.seen - 1) if self.seen > 1 else 0.0) or 1.0
 
     def ask(self, x):
         """The five numbers and the scaled sample."""
@@ -132,7 +137,19 @@ class Detector:
         moved = self.crowd > 0.5
         if learns:
             self.remember(x, z, numbers, q, w, usual=w > 0.0 and (moved or not strange))
+            if self.seen >= self.next_update:
+                early = [n for n in (2, 3, 5, 8, 12, 20, 35, 60) if n > self.seen]
+                self.next_update = early[0] if early else self.seen + min(2000, self.seen // 16)
+                self.convert(self.scaler.settle(self.next_update - self.seen))
         return q, 1.0 - math.exp(-level)
+
+    def convert(self, to):
+        """Convert points, sums and regressions to new units of the features."""
+        points = [converted(point, to, 5.0, everywhere=True) for point in self.points]
+        self.points = [{name: float(np.float32(value)) for name, value in point.items()} for point in points]
+        self.previous = converted(self.previous, to)
+        self.differences = {name: to.get(name, (1.0, 0.0))[0] ** 2 * v for name, v in self.differences.items()}
+        self.residuals.convert(to)
 
     def remember(self, x, z, numbers, q, w, usual):
         known, replaced = bool(self.points), None
@@ -146,7 +163,9 @@ class Detector:
         self.order += sorted(x.keys() - {*self.order}, key=repr)
         self.seen += 1
         if self.previous is not None:
-            self.differences += distance2(z, self.previous, {})
+            for name in z.keys() | self.previous.keys():
+                off = z.get(name, 0.0) - self.previous.get(name, 0.0)
+                self.differences[name] = self.differences.get(name, 0.0) + off**2
         self.previous = z
         if known and w > 0.0:
             for window, value in zip(self.windows, numbers, strict=True):

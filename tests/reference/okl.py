@@ -8,7 +8,6 @@ computed here: the logarithms of their own reference (forest.py) are exact, whic
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 
 import numpy as np
@@ -51,80 +50,135 @@ def distance2(x, z, weights):
     return sum(weights.get(name, 1.0) * (x.get(name, 0.0) - z.get(name, 0.0)) ** 2 for name in names)
 
 
-def mean_and_variance(values):
-    values = np.array(values)
-    mean = np.add.reduce(values) / len(values)
-    return float(mean), float(np.add.reduce((values - mean) ** 2) / len(values))
-
-
-def held(value, others):
-    """A value, or if it is an outlier the one at five standard deviations."""
-    if len(others) < 8 or min(others) == max(others):
-        return value
-    mean, variance = mean_and_variance(others)
-    return clip(value, mean - 5.0 * math.sqrt(variance), mean + 5.0 * math.sqrt(variance))
+def held(delta, count, variance):
+    """A deviation from a mean, clipped if it is an outlier."""
+    return delta if count < 8 or variance == 0.0 else clip(delta, -5.0 * math.sqrt(variance), 5.0 * math.sqrt(variance))
 
 
 class Running:
-    """Running mean and variance, which restart if 500 values, or the first 25 after eight, are in another unit."""
+    """Running mean and variance, which follow sudden changes of level and unit."""
 
     def __init__(self):
-        self.values, self.block, self.run, self.outlier = [], [], 0, 0.0
-
-    def kept(self, value):
-        """The value as counted: after ten outliers in a row, or three that agree, none is one."""
-        return value if self.run_with(value) >= 10 else held(value, self.values)
+        self.count, self.mean, self.variance, self.last, self.steps = 0, 0.0, 0.0, 0.0, 0.0
+        self.block, self.block_steps = [], 0.0  # values since the last check, and their squared differences
+        self.run, self.outliers, self.sudden = 0, [], False
+        self.before, self.away, self.patience = None, 0, 0  # (mean, variance, count) before the last change
 
     def run_with(self, value):
-        """How many outliers in a row, those that agree with the one before five more."""
-        if held(value, self.values) == value:
-            return 0
-        distance = abs(value - mean_and_variance(self.values)[0])
-        return self.run + 1 + 4 * (self.run > 0 and abs(value - self.outlier) <= 0.25 * distance)
+        """How many outliers there are in a row with this value."""
+        delta = value - self.mean
+        if held(delta, self.count, self.variance) != delta:
+            return self.run + 1
+        same_side = self.run and (np.mean(self.outliers) - self.mean) * delta > 0.0
+        return self.run + 1 if same_side and delta**2 > 9.0 * self.variance else 0
 
-    def moments(self, *more):
-        values = [*self.values, *map(self.kept, more)]
-        if min(values) == max(values):
-            return values[0], 0.0
-        return mean_and_variance(values)
-
-    def standing(self, value):
-        """An added value in standard deviations from the mean."""
-        mean, variance = self.moments()
-        found = (value - mean) / (math.sqrt(variance) or 1.0)
-        return found if self.run >= 10 else clip(found, -5.0, 5.0)
+    def moments(self, value=None):
+        """Mean and variance, with one more value."""
+        if value is None or self.run_with(value) > 1:
+            return self.mean, self.variance
+        delta = held(value - self.mean, self.count, self.variance)
+        mean = self.mean + delta / (self.count + 1)
+        return mean, (self.variance + delta**2 / (self.count + 1)) * self.count / (self.count + 1)
 
     def clipped(self, value):
         """An added value, or if it is an outlier the closest one that is not."""
-        return value if self.run >= 10 else held(value, self.values)
+        return self.mean + held(value - self.mean, self.count, self.variance)
 
     def rescale(self, ratio):
-        self.values, self.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
-        self.outlier *= ratio
+        self.mean, self.last, self.variance = ratio * self.mean, ratio * self.last, ratio**2 * self.variance
+        self.steps, self.block_steps = ratio**2 * self.steps, ratio**2 * self.block_steps
+        self.block, self.outliers = [ratio * v for v in self.block], [ratio * v for v in self.outliers]
+        if self.before:
+            self.before = ratio * self.before[0], ratio**2 * self.before[1], self.before[2]
 
     def add(self, value):
-        kept, self.run = self.kept(value), self.run_with(value)
-        self.outlier = value
-        self.values.append(kept)
-        if len(self.values) <= 8:
-            return False
-        self.block.append(held(value, self.block))
-        first = len(self.block) == 25 and len(self.values) == 33
-        if len(self.block) < 500 and not first:
-            return False
-        again = 0.0 < np.var(self.block) < (1e-2 if first else 1e-4) * self.moments()[1]
+        """Add a value; return the change: None, "drift", "jump" or "restart"."""
+        run, known = self.run_with(value), held(value - self.mean, self.count, self.variance)
+        step = self.mean + known - self.last
+        if run == 1 and self.run == 0:
+            self.sudden = step**2 > 2.5**2 * self.variance
+        self.outliers = [] if run <= 1 else self.outliers
+        if run > 0:
+            self.outliers = [*self.outliers, value]
+        self.run, self.away = run, self.away + 1
+        self.before = self.before if self.away <= 2000 else None
+        if run == 12:
+            self.change()
+            self.last = value
+            return "jump" if self.sudden else "drift"
+        if run > 1:
+            return None
+        if self.variance == 0.0 and self.count > 8 and known != 0.0:
+            self.count, self.block, self.block_steps = 8, [], 0.0
+        self.last, self.count = self.last + step, self.count + 1
+        self.variance = (self.variance + known**2 / self.count) * (self.count - 1) / self.count
+        self.mean, self.steps = self.mean + known / self.count, self.steps + (step**2 - self.steps) / self.count
+        return self.check(value, step) if self.count > 8 else None
+
+    def now(self):
+        return self.mean, self.variance, self.count
+
+    def change(self):
+        """Jump to the level, or the larger unit, of twelve outliers in a row; or back."""
+        level, variance = np.mean(self.outliers), np.var(self.outliers)
+        self.block, self.block_steps, self.away, self.run, self.outliers = [], 0.0, 0, 0, []
+        if self.before and self.before[1] > 16.0 * self.variance:  # the larger of two units
+            (self.mean, self.variance, self.count), self.before, self.patience = self.before, None, 20
+            return
+        same = variance < 4.0 * self.variance
+        if same and self.before and abs(level - self.before[0]) <= 5.0 * math.sqrt(self.before[1]):
+            if min(self.count, self.before[2]) < 40:  # a visit
+                (self.mean, self.variance, self.count), self.before = self.before, self.now()
+                return
+            shares = np.array([self.count, self.before[2]]) / (self.count + self.before[2])
+            mean = shares @ [self.mean, self.before[0]]
+            self.variance = shares @ [
+                self.variance + (self.mean - mean) ** 2,
+                self.before[1] + (self.before[0] - mean) ** 2,
+            ]
+            self.mean, self.count, self.before = mean, self.count + self.before[2], None
+            return
+        self.before, self.mean = self.now(), level
+        if same:
+            self.count = min(self.count, 20)
+        else:
+            self.variance, self.count, self.steps = variance, 12, 2.0 * variance
+
+    def check(self, value, step):
+        """Whether the unit has become larger, so that values vary less."""
+        mean, spread = (np.mean(self.block), np.var(self.block)) if self.block else (0.0, 0.0)
+        self.block.append(mean + held(value - mean, len(self.block), spread))
+        self.block_steps += step**2
+        n, initial = len(self.block), self.away == self.count
+        first = n == 25 and (self.count == 33 if initial else self.away == 25)
+        if n % 250 and not first:
+            return None
+        variance = np.var(self.block)
+        smaller = variance / self.variance if self.variance > 0.0 else 1.0
+        steps = self.block_steps / n / self.steps if self.steps > 0.0 else 0.0
+        least = 0.1 if first and initial else 0.01 if n == 500 else 0.0
+        again = 0.0 < smaller < least**2
+        again = again or (0.0 < smaller < 0.04 and 0.5 * smaller < steps < 2.0 * smaller and self.patience == 0)
+        self.patience -= n == 500 and self.patience > 0
         if again:
-            self.values = self.block
-        if again or not first:
-            self.block = []
-        return again
+            now, self.away, self.steps = self.now(), 0, self.block_steps / n
+            old = self.before
+            if old and 0.25 < variance / old[1] < 4.0 and abs(np.mean(self.block) - old[0]) < math.sqrt(old[1]):
+                self.mean, self.variance, self.count = old
+            else:
+                self.mean, self.variance, self.count = np.mean(self.block), variance, n
+            self.before = now
+        if again or n == 500:
+            self.block, self.block_steps = [], 0.0
+        return "restart" if again else None
 
 
 class Scaler:
-    """Statistics of features."""
+    """Statistics of features, and the units in force."""
 
     def __init__(self):
         self.seen, self.known, self.first, self.count, self.centred = 0, {}, {}, {}, set()
+        self.units, self.settled, self.settled_at = {}, set(), 0
 
     def is_centred(self, name, present):
         """Whether (nearly) all samples since its first have had it, the current one included."""
@@ -132,38 +186,84 @@ class Scaler:
         return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
 
     def scaled(self, x):
-        """Scaled values, the statistics including the sample; absent centred features are appended."""
+        """Scaled values; without a unit in force, the statistics include the sample. Absent centred features are
+        appended."""
         found = {}
         for name, value in x.items():
             if name not in self.known:
                 found[name] = 0.0 if self.seen == 0 else float(np.sign(value))
                 continue
-            mean, variance = self.known[name].moments(value)
-            if self.is_centred(name, True):
-                found[name] = clip((value - mean) / math.sqrt(variance), -5.0, 5.0) if variance > 0.0 else 0.0
+            if name in self.settled:
+                centre, size = self.units[name]
             else:
-                size = math.sqrt(mean**2 + variance)
-                found[name] = clip(value / size, -5.0, 5.0) if size > 0.0 else 0.0
+                mean, variance = self.known[name].moments(value)
+                centre = mean if self.is_centred(name, True) else 0.0
+                size = math.sqrt(variance + (mean - centre) ** 2)
+            found[name] = clip((value - centre) / size, -5.0, 5.0) if size > 0.0 else 0.0
         for name in sorted(self.centred - x.keys(), key=str):
             mean, variance = self.known[name].moments()
             there = self.is_centred(name, False) and variance > 0.0
-            found[name] = clip(-mean / math.sqrt(variance), -3.0, 3.0) if there else 0.0
+            centre, size = self.units[name] if name in self.settled else (mean, math.sqrt(variance))
+            found[name] = clip(-centre / size, -3.0, 3.0) if there else 0.0
         return found
 
     def learn(self, x):
+        self.waiting = 0
         for name, value in x.items():
             if name not in self.known:
                 self.known[name], self.first[name], self.count[name] = Running(), self.seen + 1, 0
                 centred = self.seen == 0
             else:
                 centred = self.is_centred(name, True)
+                if centred != (name in self.centred):
+                    self.settled.discard(name)
             (self.centred.add if centred else self.centred.discard)(name)
             self.count[name] += 1
-            self.known[name].add(value)
+            if self.known[name].add(value):
+                self.settled.discard(name)
+            self.waiting += self.known[name].run > 1
         for name in self.centred - x.keys():
             if not self.is_centred(name, False):
                 self.centred.discard(name)
+                self.settled.discard(name)
         self.seen += 1
+
+    def settle(self, until):
+        """Put the current units into force; return ratio and shift, z ← ratio z + shift, of features that had one."""
+        found, since, self.settled_at = {}, self.seen - self.settled_at, self.seen
+        for name, known in self.known.items():
+            centre = known.mean if name in self.centred else 0.0
+            size = math.sqrt(known.variance + (known.mean - centre) ** 2)
+            if known.count < 5 or size <= 0.0:
+                continue
+            before, self.units[name] = self.units.get(name, (0.0, 0.0)), (centre, size)
+            far = abs(centre - before[0]) > 2.0 * since / known.count * before[1]
+            if known.count > 60 and name in self.centred and far:  # the feature drifts
+                self.settled.discard(name)
+            elif name in self.settled:
+                found[name] = before[1] / size, (before[0] - centre) / size
+            elif 4 * min(known.count, known.away) >= until:
+                self.settled.add(name)
+        return found
+
+
+def converted(x, to, bound=math.inf, everywhere=False):
+    """A scaled sample in other units; ``everywhere``: absent values are 0."""
+    out = dict(x)
+    for name, (ratio, shift) in to.items():
+        if name in x or (everywhere and shift):
+            out[name] = clip(ratio * x.get(name, 0.0) + shift, -bound, bound)
+    return out
+
+
+def of_inputs(inputs, to):
+    """M of β ← M β, for linear functions of a constant and the features at these inputs."""
+    M = np.eye(len(inputs))
+    for name, i in inputs.items():
+        if name in to:
+            ratio, shift = to[name]
+            M[i, i], M[0, i] = 1.0 / ratio, -shift / ratio
+    return M
 
 
 class Point:
@@ -312,6 +412,11 @@ class Estimates:
         self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
         self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
+    def convert(self, to):
+        M = np.eye(64)
+        M[np.ix_(range(1 + len(self.inputs)), range(1 + len(self.inputs)))] = of_inputs({None: 0, **self.inputs}, to)
+        self.linear.beta, self.linear.P = M @ self.linear.beta, M @ self.linear.P @ M.T
+
     def rescale(self, ratio, shift):
         self.linear.beta *= ratio
         self.linear.beta[0] += shift
@@ -441,6 +546,16 @@ class Linear:
             for name, value in self.x.items():
                 column[name] = column.get(name, 0.0) + self.rates[name] * min(w, 10.0) * error * value
 
+    def convert(self, to):
+        for column in self.columns:
+            for name, (ratio, shift) in to.items():
+                w, u = column.get(name, 0.0), column.get((name, "squared"), 0.0)
+                bias = column.get(None, 0.0) - w * shift / ratio + u * (shift / ratio) ** 2
+                if self.scaler and name in self.scaler.centred:
+                    bias += u / ratio**2 - u
+                column[None], column[name] = bias, w / ratio - 2.0 * u * shift / ratio**2
+                column[name, "squared"] = u / ratio**2
+
     def add_class(self):
         if len(self.columns) == 1:
             half = {name: 0.5 * w for name, w in self.columns[0].items()}
@@ -476,6 +591,10 @@ class Logistic:
         self.columns = self.columns + min(w, 10.0) * np.outer(errors, gain)
         if curvature * (self.u @ self.P @ self.u) >= 0.01:
             self.P = self.P - curvature * np.outer(gain, self.P @ self.u)
+
+    def convert(self, to):
+        M = of_inputs(self.inputs, to)
+        self.columns, self.P = self.columns @ M.T, M @ self.P @ M.T
 
     def add_class(self):
         if len(self.columns) == 1:
@@ -738,6 +857,9 @@ class Bayes:
     def learn(self, x, c, w):
         self.samples.append((min(w, 10.0), x, c))
 
+    def convert(self, to):
+        self.samples = [(w, converted(x, to), c) for w, x, c in self.samples]
+
 
 class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
@@ -754,6 +876,10 @@ class Trees:
     def ask(self, x):
         return self.forest.predict(*self.items(x))
 
+    def convert(self, to):
+        units = [to.get(name, (1.0, 0.0)) for name in self.places]
+        self.forest.act("convert", *np.array(units).T.copy()) if units else None
+
     def learn(self, x, y, w):
         for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
@@ -766,7 +892,8 @@ class OKL:
     def __init__(self, task, dictionary, pool=0, latest=0, precision=float):
         self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
         self.precision = precision  # that of scaled features
-        self.scaler, self.samples, self.slopes = Scaler(), [], {}
+        self.scaler, self.previous, self.slopes = Scaler(), None, {}
+        self.squares, self.differences, self.n_pairs = {}, {}, 0  # Σ x² and Σ (x - x')² of consecutive samples
         jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
         self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *posterior) for kernel in self.kernels for posterior in POSTERIORS[task]]
@@ -786,9 +913,11 @@ class OKL:
             self.losses = np.zeros(2)  # of the judgements, of late targets
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
+        self.unit, self.unit_settled, self.range = (0.0, 1.0), False, None  # of the targets
         self.log_then, self.shares = None, np.array([0.45, 0.45, 0.1])  # of late labels
         self.changes = Changes(5.0, 0.02) if task == "regression" else Changes(4.0, 0.05)
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
+        self.lights = []  # light sample weights after heavy first ones; None: no more
         self.metrics_learned = lambda: None  # a comparison may replace them
 
     @property
@@ -874,6 +1003,8 @@ class OKL:
             own = means, of_nearest, of_trees, self.last + self.forests[1].ask(self.x)
             of_then = np.array(self.then.look(self, *own)) if self.then else None
             self.answer, variance = self.shared(np.array(self.judgement.look(self, *own)), of_then)
+            low, high = (self.range or (0.0, 0.0)) - np.array(self.centre())
+            self.answer = clip(self.answer, *(np.array([2 * low - high, 2 * high - low]) / self.deviation()))
             self.intervals.issue(max(math.sqrt(variance), 1e-4))
             return
         self.p = []
@@ -912,11 +1043,10 @@ class OKL:
         return np.array([self.average(self.weight_then), self.mixed, np.array(counts) / sum(counts)])
 
     def centre(self):
-        return self.target.moments()[0] if self.target.values else 0.0
+        return self.unit[0]
 
     def deviation(self):
-        variance = self.target.moments()[1] if self.target.values else 0.0
-        return math.sqrt(variance) if variance > 0.0 else 1.0
+        return self.unit[1]
 
     def mean_and_variance(self, judgement=None):
         """Of the processes together, in units of the standardised target."""
@@ -940,39 +1070,73 @@ class OKL:
         self.scaler.learn(x)
         for judgement in self.judgements:
             judgement.estimates.register(self.x)
-        self.samples.append(self.x)
+        self.observe()
         self.seen += 1
         if w > 0.0:
             y = self.standardised(y) if self.task == "regression" else y
+            self.forget_heavy(w)
             before = self.sample_weights or [w]
             relative = w * np.mean(before) / np.mean(np.square(before))
             self.sample_weights.append(min(w, 100.0 * np.mean(before)))
+            if self.scaler.waiting:
+                relative *= max(1.0 - self.scaler.waiting / len(self.x), 1e-6)
             self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()
 
+    def observe(self):
+        """Sums of squares, and of squared differences from the previous sample."""
+        for name, value in self.x.items():
+            self.squares[name] = self.squares.get(name, 0.0) + value**2
+        if self.previous is not None:
+            self.n_pairs += 1
+            for name in self.x.keys() | self.previous.keys():
+                off = self.x.get(name, 0.0) - self.previous.get(name, 0.0)
+                self.differences[name] = self.differences.get(name, 0.0) + off**2
+        self.previous = self.x
+
+    def forget_heavy(self, w):
+        """Ten light weights in a row after a few heavy first ones replace them."""
+        if self.lights is None or not self.sample_weights:
+            return
+        if 3.0 * w >= np.mean(self.sample_weights):
+            self.lights = None if self.lights or len(self.sample_weights) >= 20 else []
+            return
+        self.lights.append(w)
+        if len(self.lights) == 10:
+            self.sample_weights, self.lights = self.lights, None
+
     def standardised(self, y):
-        before, deviation = self.centre(), self.deviation()
-        again = self.target.add(y)
-        ratio, shift = deviation / self.deviation(), (before - self.centre()) / self.deviation()
-        if self.seen > 2 and again:
-            self.intervals.rescale_sizes(ratio)
-        elif self.seen > 2:
-            for process in self.processes:
-                process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
-            for point in self.points:
-                point.y = ratio * point.y + shift
-            for judgement in self.judgements:
-                judgement.rescale(ratio, shift)
-            self.answer, self.losses = ratio * self.answer + shift, ratio * self.losses
-            self.changes.rescale(ratio)
-            self.forests[0].forest.act("rescale", ratio, shift)
-            self.forests[1].forest.act("rescale", ratio, 0.0)
-            self.intervals.rescale(ratio)
-            self.last = ratio * self.last + shift
-            self.change.rescale(ratio)
+        change, target = self.target.add(y), self.target
+        self.range = (min(self.range[0], y), max(self.range[1], y)) if self.range else (y, y)
+        self.unit_settled = self.unit_settled and change is None
+        if not self.unit_settled:
+            self.settle_target(change == "restart" or (target.sudden and target.away < min(50, target.count)))
         self.exact = (y - self.centre()) / self.deviation()
-        return self.target.standing(y)
+        return (target.clipped(y) - self.centre()) / self.deviation()
+
+    def settle_target(self, sudden):
+        """Put the unit of the targets into force; after a sudden change nothing is converted."""
+        before, deviation = self.unit
+        self.unit = self.target.mean, math.sqrt(self.target.variance) or 1.0
+        ratio, shift = deviation / self.deviation(), (before - self.centre()) / self.deviation()
+        if self.seen <= 2:
+            return
+        self.last = ratio * self.last + shift
+        if sudden:
+            return
+        for process in self.processes:
+            process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
+        for point in self.points:
+            point.y = ratio * point.y + shift
+        for judgement in self.judgements:
+            judgement.rescale(ratio, shift)
+        self.answer, self.losses = ratio * self.answer + shift, ratio * self.losses
+        self.changes.rescale(ratio)
+        self.forests[0].forest.act("rescale", ratio, shift)
+        self.forests[1].forest.act("rescale", ratio, 0.0)
+        self.intervals.rescale(ratio)
+        self.change.rescale(ratio)
 
     def learn_experts(self, y, w, said):
         late = 0 if said is None else self.seen - said.seen
@@ -1014,7 +1178,7 @@ class OKL:
             of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
             for judgement in self.judgements:
                 judgement.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
-        point = Point(self.x, y)
+        point = Point(dict(self.x), y)
         if joins:
             self.dictionary.append(point)
         if needed and len(self.pool) >= self.most_pool:
@@ -1135,12 +1299,19 @@ class OKL:
 
     def update(self):
         """Update bandwidths from the stream, metrics from slopes, and kernels from weights."""
+        if self.task == "regression" and self.seen >= 5:
+            target = self.target
+            if self.unit_settled or 4 * min(target.count, target.away) >= self.seen - self.scaler.settled_at:
+                self.settle_target(sudden=False)
+                self.unit_settled = True
         before = [kernel.gram(self.dictionary) for kernel in self.kernels]
         first, growth = (60, 4) if self.task == "regression" else (200, 2)
         if self.seen < first:
             self.next_update = min(t for t in (*EARLY, first) if t > self.seen)
         else:
             self.next_update = self.seen + min(2000, self.seen // growth)
+        self.convert(self.scaler.settle(self.next_update - self.seen))
+        if self.seen >= first:
             self.updates += 1
             if self.updates > 1:
                 self.move_kernel(before)
@@ -1150,6 +1321,24 @@ class OKL:
         self.tune()
         if self.task == "regression":
             self.discount(before)
+
+    def convert(self, to):
+        """Convert all that was learned in scaled values to new units of the features."""
+        for point in self.points:
+            x = converted(point.x, to, 5.0, everywhere=True)
+            point.x = {name: float(self.precision(value)) for name, value in x.items()}
+        self.previous = converted(self.previous, to)
+        for name, (ratio, shift) in to.items():
+            count = min(self.seen, self.scaler.count[name])
+            self.squares[name] = max(ratio**2 * self.squares[name] - shift**2 * count, 0.0)
+            self.differences[name] *= ratio**2
+            self.slopes[name] = [slope / ratio**2 for slope in self.slopes.get(name, [])]
+            evidence, squares = self.neighbours.relief.get(name, (0.0, 0.0))
+            self.neighbours.relief[name] = ratio * evidence, ratio**2 * squares
+        self.slopes = {name: slopes for name, slopes in self.slopes.items() if slopes}
+        parts = [*self.linears, *self.forests, *(judgement.estimates for judgement in self.judgements)]
+        for each in parts if self.task == "regression" else [*parts, self.bayes]:
+            each.convert(to)
 
     def learn_metrics(self):
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
@@ -1171,9 +1360,8 @@ class OKL:
         """Every γ from the mean squared distance of consecutive samples, and their mean square."""
         for kernel in self.kernels + [first.kernel for first in self.firsts]:
             w = self.weights[kernel.metric]
-            distances = [distance2(a, b, w) for a, b in itertools.pairwise(self.samples)]
-            squares = [sum(w.get(name, 1.0) * v**2 for name, v in a.items()) for a in self.samples]
-            distance, square = float(np.mean(distances)), float(np.mean(squares))
+            distance = sum(w.get(name, 1.0) * v for name, v in self.differences.items()) / max(self.n_pairs, 1)
+            square = sum(w.get(name, 1.0) * v for name, v in self.squares.items()) / self.seen
             kernel.gamma = 3.0 * kernel.scale / distance if distance > 0.0 else 0.0
             kernel.slope = 1.0 / square if square > 0.0 else 0.0
             kernel.weights = dict(w)

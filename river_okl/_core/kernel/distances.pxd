@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from river_okl._core.loops cimport METRICS
 from river_okl._core.store.points cimport Feature, Points
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Axis, Table
 
 
@@ -61,6 +61,7 @@ cdef class Distances(Table):
     cdef double mean_square(self, int m) noexcept
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept
     cdef double sum_slopes(self) noexcept
+    cdef int rescale_features(self, const Conversion *to) except -1
     cdef void learn(self) noexcept
     cdef void square_points(self) noexcept
     cdef void forget(self, list places) noexcept

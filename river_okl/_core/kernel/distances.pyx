@@ -23,6 +23,7 @@ import numpy as np
 from river_okl._core.simd cimport loops
 from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.points cimport LANES, value_at
+from river_okl._core.store.running cimport OUTLYING
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
 
 from river_okl._core.states import check_positions
@@ -60,13 +61,13 @@ cdef class Distances(Table):
             self.declare(
                 <size_t> &self.weights[m], f"weights_{m}", of_feature, default=1.0, low=LEAST * (1.0 - 1e-9), high=1e10
             )
-        self.declare(<size_t> &self.slopes, "slopes", of_feature, **of_sum)
+        self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **of_sum)
         self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **of_sum)
-        self.declare(<size_t> &self.evidence, "evidence", of_feature, low=-LARGEST_SUM, high=LARGEST_SUM)
-        self.declare(<size_t> &self.evidence_squares, "evidence_squares", of_feature, **of_sum)
-        self.declare(<size_t> &self.differences, "differences", of_feature, **of_sum)
-        self.declare(<size_t> &self.squares, "squares", of_feature, **of_sum)
-        self.declare(<size_t> &self.previous, "previous", of_feature, low=-LARGEST, high=LARGEST)
+        self.declare(<size_t> &self.evidence, "evidence", of_feature, of_feature=1, low=-LARGEST_SUM, high=LARGEST_SUM)
+        self.declare(<size_t> &self.evidence_squares, "evidence_squares", of_feature, of_feature=2, **of_sum)
+        self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **of_sum)
+        self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **of_sum)
+        self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
         self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY)
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
 
@@ -219,6 +220,32 @@ cdef class Distances(Table):
             self.previous[places[i]] = values[i]
             self.previous_places[i] = places[i]
         self.previous_size = x.size
+        return 0
+
+    cdef int rescale_features(self, const Conversion *to) except -1:
+        """Convert the points and the sums to new units of the features; call ``square_points`` afterwards.
+
+        The mean of a centred feature becomes 0, so that the shift reduces its mean square.
+        """
+        cdef Py_ssize_t i, j, place
+        cdef int32_t slot
+        self.change_units(to.ratio, to.n)
+        for place in range(to.n):
+            if to.shift[place] != 0.0:
+                self.squares[place] = fmax(
+                    self.squares[place] - to.shift[place] * to.shift[place]
+                    * fmin(self.samples, self.scaler.features[place].count), 0.0
+                )
+        for i in range(self.previous_size):
+            self.previous[self.previous_places[i]] += to.shift[self.previous_places[i]]
+        for j in range(self.points.n_slots):
+            place = self.place_of_slot[j]
+            if self.points.features[j].key == NULL or place < 0:
+                continue
+            if to.ratio[place] != 1.0 or to.shift[place] != 0.0:
+                slot = <int32_t> j
+                self.points.convert(slot, to.ratio[place], to.shift[place], OUTLYING)
+        self.points.measure()
         return 0
 
     cdef double to_previous(self, const Sample *x) noexcept:

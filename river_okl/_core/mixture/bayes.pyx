@@ -18,6 +18,7 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
+from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import LARGEST_COUNT
@@ -38,8 +39,8 @@ cdef class Bayes(Expert):
         per_value = self.per_feature, self.per_class
         self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
         self.declare(<size_t> &self.seen, "seen", per_value, low=0.0, high=LARGEST_COUNT)
-        self.declare(<size_t> &self.mean, "mean", per_value, low=-LARGEST, high=LARGEST)
-        self.declare(<size_t> &self.variance, "variance", per_value, low=0.0, high=LARGEST_SUM)
+        self.declare(<size_t> &self.mean, "mean", per_value, of_feature=1, low=-LARGEST, high=LARGEST)
+        self.declare(<size_t> &self.variance, "variance", per_value, of_feature=2, low=0.0, high=LARGEST_SUM)
         self.declare(<size_t> &self.fit, "fit", (2,), default=1.0, low=1e-2, merge="mean")
         self.derive(<size_t> &self.log_counts, (self.per_class,))
         self.derive(<size_t> &self.log_absent, (self.per_class,), default=np.log(0.5))
@@ -126,6 +127,17 @@ cdef class Bayes(Expert):
             if self.rows:
                 self.smooth(x.places[j], c)
         return False
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        cdef Py_ssize_t place, c, i
+        self.change_units(to.ratio, to.n)
+        for place in range(min(to.n, self.per_feature.room)):
+            for c in range(self.per_class.n):
+                i = place * self.per_class.room + c
+                if self.seen[i] > 0.0:
+                    self.mean[i] += to.shift[place]
+        if self.rows:
+            self.derive_all()
 
     def names(self):
         return ["bayes"] if self.rows else []

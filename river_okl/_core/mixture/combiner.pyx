@@ -7,12 +7,13 @@ would win even with no better means, because their predicted variance changes fr
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
+from river_okl._core.store.scaler cimport Conversion
 
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.gaussian.posterior cimport Posterior
-from river_okl._core.inputs cimport bounded, inputs_of
+from river_okl._core.inputs cimport bounded, convert_coefficients, convert_covariance, inputs_of
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER
@@ -148,6 +149,11 @@ cdef class Combiner(Expert):
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
         self.change_unit(ratio)
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        cdef Py_ssize_t n = self.linear.size
+        convert_coefficients(to, n, self.linear.coef)
+        convert_covariance(to, n, self.linear.covariance, n, self.linear.h)
 
     cdef void forget(self, list places) noexcept:
         cdef Py_ssize_t place

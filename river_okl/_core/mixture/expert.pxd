@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t
 
 from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.store.table cimport Axis, Classes, Table
 
 
@@ -34,6 +35,7 @@ cdef class Expert(Table):
     # Changes
     cdef int add_class(self) except -1
     cdef void rescale(self, double ratio, double shift) noexcept
+    cdef void rescale_features(self, const Conversion *to) noexcept
     cdef void forget(self, list places) noexcept
     cdef void tune(self) noexcept
     # Adding and removing points

@@ -43,6 +43,10 @@ cdef class Expert(Table):
     cdef void rescale(self, double ratio, double shift) noexcept:
         """Change the unit of the target: y becomes ratio · y + shift."""
 
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        """Change the units of the features: what was learned in scaled values is converted to the new ones."""
+        self.change_units(to.ratio, to.n)
+
     cdef void forget(self, list places) noexcept:
         """Forget the features at these places, which the scaler has dropped."""
         cdef Py_ssize_t place

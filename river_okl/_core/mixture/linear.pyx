@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Classes
 
 cdef enum:
@@ -112,6 +112,28 @@ cdef class LinearModels(Expert):
             for o in range(room):
                 coef[o] += of_squares[o] * square
         return False
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        """Keep the functions, except where a square is clipped: z = (z' - shift) / ratio."""
+        cdef Py_ssize_t place, o, last, room = self.per_class.room, linear = LINEARS * room
+        cdef double ratio, shift, square
+        cdef double *coef
+        for place in range(min(to.n, self.per_feature.room)):
+            ratio, shift = to.ratio[place], to.shift[place] / to.ratio[place]
+            if ratio == 1.0 and shift == 0.0:
+                continue
+            coef = self.coef + place * BLOCKS * room
+            for o in range(linear):
+                self.bias[o] -= shift * coef[o]
+                coef[o] /= ratio
+            for o in range(room):
+                last = linear - room + o
+                square = coef[linear + o] / (ratio * ratio)
+                self.bias[last] += shift * shift * coef[linear + o]
+                if self.scaler.features[place].centred:
+                    self.bias[last] += square - coef[linear + o]
+                coef[last] -= 2.0 * shift * coef[linear + o] / ratio
+                coef[linear + o] = square
 
     def names(self):
         return [f"linear(learning_rate={RATE:g})", f"quadratic(learning_rate={RATE:g})"]

@@ -17,12 +17,12 @@ from math import isqrt
 import numpy as np
 
 from river_okl._core.calibration cimport probabilities_of
-from river_okl._core.inputs cimport INPUTS, bounded, inputs_of
+from river_okl._core.inputs cimport INPUTS, bounded, convert_coefficients, convert_covariance, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport Sample, is_word
-from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import checked_numbers
@@ -99,6 +99,13 @@ cdef class Logistic(Expert):
             self.covariance.move(-curvature / (1.0 + curvature * self.variance), self.h)
         return False
 
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        cdef Py_ssize_t o, n = self.covariance.n
+        self.covariance.settle()
+        for o in range(self.per_class.n):
+            convert_coefficients(to, n, self.coef + o * INPUTS)
+        convert_covariance(to, n, self.covariance.numbers, self.covariance.capacity, self.h)
+
     cdef void forget(self, list places) noexcept:
         cdef Py_ssize_t i, j, place, ld = self.covariance.capacity
         self.covariance.settle()
@@ -120,7 +127,9 @@ cdef class Logistic(Expert):
         covariance = self.covariance.matrix()
         assert len(covariance) <= INPUTS
         assert np.linalg.eigvalsh(covariance)[0] > -1e-9, "the covariance is positive"
-        assert covariance.diagonal().max() <= PRIOR_OF_WORD, "a variance is at most what it was at first"
+        for place in range(len(covariance) - 1):  # other features change their units
+            if self.scaler.features[<Py_ssize_t> place].word:
+                assert covariance[1 + place, 1 + place] <= PRIOR_OF_WORD, "a variance is at most what it was at first"
         assert not Expert.state(self)["coef"][:, len(covariance):].any()
 
     def state(self):

@@ -35,6 +35,7 @@ cdef class Mixture(ScaledPoints):
     cdef double process_weights[PROCESSES]  # weights of the processes, normalised to a sum of 1
     cdef double *share                      # [KERNELS] sums of these weights since kernels last changed
     cdef double *weights                    # [3] of the sample weights: number, mean and mean square
+    cdef double *light                      # [3] the same of light weights after heavy first ones; number -1: no more
     cdef readonly int64_t seen
     cdef int64_t next_update
     cdef int updates
@@ -61,6 +62,7 @@ cdef class Mixture(ScaledPoints):
     cdef void answered(self) noexcept
     cdef int step(self, Sample *x, double target, double w) except -1
     cdef double relative(self, double w) noexcept
+    cdef void forget_heavy(self, double w) noexcept
     cdef void standardise(self, double target, Outcome *y) noexcept
     cdef void score(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept

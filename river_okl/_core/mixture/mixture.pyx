@@ -29,9 +29,10 @@ scored on the model's predictions when the label comes.  If labels come late the
 scored on the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
 the label came after n others.
 
-After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
-grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
-of the predictions, and the kernel with the lowest weight becomes a neighbour of the one with the highest.
+After 2, 3, 5, ... samples the bandwidths and the units of features follow the stream (scaler.pyx).  After ``early``
+samples, and then whenever the stream has grown by one part in ``growth``, but at least every ``LONGEST`` samples, the
+feature weights are learned from the slopes of the predictions, too, and the kernel with the lowest weight becomes a
+neighbour of the one with the highest.
 
 A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
 dropped.
@@ -48,10 +49,11 @@ from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.scaled_points cimport bounded_weight
+from river_okl._core.scaled_points cimport bounded_weight, following
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.memory cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
+from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
@@ -59,14 +61,12 @@ from river_okl._core.mixture.pending import without_predictions
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT
 
+cdef double HEAVY = 20.0, LIGHTS = 10.0  # first samples that are forgotten, and light ones that it takes
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double newcomer = NEWCOMER
-cdef int64_t LONGEST = 2000
 cdef double DISCOUNT = 0.99             # of log-weights
-
-EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)  # samples after which bandwidths are updated
 
 
 cdef class Mixture(ScaledPoints):
@@ -108,9 +108,10 @@ cdef class Mixture(ScaledPoints):
         self.derive(<size_t> &self.then, (self.per_prediction,))
         self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
         self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
+        self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0)
         self.declare(<size_t> &self.n_classes, "n_classes", (), **count)
         self.declare(<size_t> &self.seen, "seen", (), **count)
-        self.declare(<size_t> &self.next_update, "next_update", (), default=EARLY[0], **count)
+        self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
         self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30)
 
     def __reduce__(self):
@@ -201,6 +202,8 @@ cdef class Mixture(ScaledPoints):
         self.answered()
         if w > 0.0:
             y.w = self.relative(w)
+            if self.scaler.waiting:  # values that may be in a new unit are scaled by the old one
+                y.w *= fmax(1.0 - <double> self.scaler.waiting / x.size, 1e-6)
             y.p = self.p
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
@@ -224,6 +227,7 @@ cdef class Mixture(ScaledPoints):
         The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w².  If 1 % of the samples have 100
         times the weight, each of them counts about 1, and the others count little.  Equal weights count 1.
         """
+        self.forget_heavy(w)
         cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
         relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
         w = bounded_weight(w, self.weights[1])
@@ -231,6 +235,24 @@ cdef class Mixture(ScaledPoints):
         self.weights[1] += (w - self.weights[1]) / fmin(self.weights[0], WEIGHT_MEMORY)
         self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
         return relative
+
+    cdef void forget_heavy(self, double w) noexcept:
+        """Forget the weights of a few heavy first samples once ``LIGHTS`` lighter ones in a row have followed.
+
+        Otherwise they would silence the samples after them: later on a weight is bounded by the mean of those before.
+        """
+        if self.light[0] < 0.0 or self.weights[0] == 0.0:
+            return
+        if 3.0 * w >= self.weights[1]:
+            if self.light[0] > 0.0 or self.weights[0] >= HEAVY:
+                self.light[0] = -1.0
+            return
+        self.light[0] += 1.0
+        self.light[1] += (w - self.light[1]) / self.light[0]
+        self.light[2] += (w * w - self.light[2]) / self.light[0]
+        if self.light[0] >= LIGHTS:
+            memcpy(self.weights, self.light, 3 * 8)
+            self.light[0] = -1.0
 
     cdef void standardise(self, double target, Outcome *y) noexcept:
         """Set the target, in the units of the experts."""
@@ -421,11 +443,10 @@ cdef class Mixture(ScaledPoints):
     cdef int update(self) except -1:
         """Update bandwidths from the stream, feature weights from slopes, and kernels from mixture weights."""
         cdef Py_ssize_t i, to, of
-        self.processes.fill_grams(self.processes.before)
-        if self.seen < self.early:
-            self.next_update = min([n for n in EARLY + (self.early,) if n > self.seen])
-        else:
-            self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
+        self.begin_units()
+        self.next_update = following(self.seen, self.early, self.growth)
+        self.settle_units(self.next_update - self.seen)
+        if self.seen >= self.early:
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
                 for i in range(POSTERIORS):
@@ -434,12 +455,22 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
+        return self.finish_units(True)
+
+    cdef int begin_units(self) except -1:
+        return self.processes.fill_grams(self.processes.before)
+
+    cdef int finish_units(self, bint discount) except -1:
         for expert in self.experts:
             (<Expert> expert).tune()
-        self.distances.square_points()
-        self.processes.exchange()
+        ScaledPoints.finish_units(self, discount)
+        self.processes.exchange(discount)
         self.processes.free_grams()
         return 0
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        for expert in self.experts:
+            (<Expert> expert).rescale_features(to)
 
     # Reading ----------------------------------------------------------------------------------------------------------
 

@@ -425,11 +425,11 @@ cdef class Processes(Expert):
                 self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
             )
 
-    cdef int exchange(self) except -1:
+    cdef int exchange(self, bint discount) except -1:
         """Adapt to kernels that changed since ``before`` was filled with Gram matrices; posteriors at the points stay.
 
-        In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
-        kernel may be wrong, and a confident process would not learn again.
+        In regression, with ``discount``, confidence shrinks with the similarity of old and new kernel: evidence from
+        under another kernel may be wrong, and a confident process would not learn again.
         """
         cdef Py_ssize_t i
         cdef int b
@@ -443,7 +443,8 @@ cdef class Processes(Expert):
             for b in range(POSTERIORS):
                 posterior = self.posteriors[i * POSTERIORS + b]
                 posterior.exchange(self.before[i], self.after[i])
-                posterior.discount(keep)
+                if discount:
+                    posterior.discount(keep)
             (<Basis> self.bases[i]).rebuild(self.after[i])
         return 0
 

@@ -21,8 +21,9 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport Vote
-from river_okl._core.store.running cimport Running, running_from, running_state, z_score, update
-from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
+from river_okl._core.store.running cimport update as count_target
+from river_okl._core.store.sample cimport LARGEST, Sample
 from river_okl._core.trees.target_leaf cimport TargetForest
 
 import numpy as np
@@ -40,6 +41,8 @@ cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
 # all that was learned is 0; residuals times its square stay finite.
 cdef double LARGEST_RATIO = 1e20
 cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of predictions in another unit
+cdef int SETTLED = 5                    # samples before the first unit in force
+cdef int FOLLOWED = 50                  # targets after a sudden change until the new unit is known
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its standard deviation
 
 cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as in ``weights_of_losses``
@@ -71,6 +74,9 @@ cdef class TargetMixture(Mixture):
     cdef readonly Difference difference
     cdef readonly Vote vote
     cdef Running target                     # statistics of the targets
+    cdef double centre, size                # the unit in force: what is learned is (y - centre) / size
+    cdef bint settled                       # whether it is in force until the next update
+    cdef double lowest, highest             # of the targets
     cdef readonly Intervals intervals
     # scored on predictions as asked, once a target has come late:
     cdef Combiner then_combiner
@@ -117,6 +123,12 @@ cdef class TargetMixture(Mixture):
         self.per_prediction.n = PROCESSES
         self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
         self.declare(<size_t> &self.losses, "late_losses", (2,), low=0.0, high=LARGEST_LOSS, power=1)
+        number = {"low": -LARGEST, "high": LARGEST}
+        self.declare(<size_t> &self.centre, "centre", (), **number)
+        self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
+        self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1)
+        self.declare(<size_t> &self.lowest, "lowest", (), **number)
+        self.declare(<size_t> &self.highest, "highest", (), **number)
         self.update_weights()
 
     cdef int answer(self, const Sample *x) except -1:
@@ -136,8 +148,16 @@ cdef class TargetMixture(Mixture):
             share = self.share_of_today()
             own[ANSWER] = share * own[VOTED] + (1.0 - share) * own[THEN_VOTED]
             variance = share * variance + (1.0 - share) * other
+        own[ANSWER] = self.within_range(own[ANSWER])
         self.intervals.issue(sqrt(variance), own + ANSWER)
         return 0
+
+    cdef double within_range(self, double z) noexcept:
+        """Return the closest prediction that is no further outside of the range of targets than that range is wide."""
+        cdef double width = self.highest - self.lowest
+        return fmin(
+            fmax(z, (self.lowest - width - self.centre) / self.size), (self.highest + width - self.centre) / self.size
+        )
 
     cdef void combine(
         self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
@@ -178,12 +198,12 @@ cdef class TargetMixture(Mixture):
         return OWN
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
-        mean[0], deviation[0] = self.target.mean, self.deviation()
+        mean[0], deviation[0] = self.centre, self.size
 
     cdef void convert(self, double *p, double mean, double deviation) noexcept:
-        cdef double ratio = deviation / self.deviation()
+        cdef double ratio = deviation / self.size
         cdef Py_ssize_t i
-        self.rescale_predictions(p, ratio, (mean - self.target.mean) / self.deviation())
+        self.rescale_predictions(p, ratio, (mean - self.centre) / self.size)
         for i in range(self.rows + VARIANCES, self.rows + OWN):
             p[i] = fmax(ratio * ratio * p[i], LEAST_VARIANCE)
 
@@ -207,8 +227,8 @@ cdef class TargetMixture(Mixture):
         self.evaluate(self.keyed(sample))
         self.asked = True
         return (
-            self.target.mean + self.deviation() * own[ANSWER],
-            self.deviation() * own[HALVES + AS_NORMAL] / normal[AS_NORMAL],
+            self.centre + self.size * own[ANSWER],
+            self.size * own[HALVES + AS_NORMAL] / normal[AS_NORMAL],
         )
 
     def interval(self, sample, double z):
@@ -227,25 +247,51 @@ cdef class TargetMixture(Mixture):
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
         half += (z - left) * (own[HALVES + i] - half) / (normal[i] - left)
-        return self.target.mean + self.deviation() * own[ANSWER], self.deviation() * half
+        return self.centre + self.size * own[ANSWER], self.size * half
 
     cdef void standardise(self, double target, Outcome *y) noexcept:
-        """Set the target in units updated with it, to which the experts are converted, too."""
-        cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
-        cdef bint again = update(&self.target, target)
-        if self.seen > 2:
-            ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
-            shift = (mean - self.target.mean) / self.deviation()
-            if again:  # the experts have learned another unit, but the latest errors are in this one
-                self.intervals.rescale(ratio, shift)
-            else:
-                for expert in self.experts:
-                    (<Expert> expert).rescale(ratio, shift)
-                self.rescale_predictions(self.p, ratio, shift)
-                self.change.change_unit(ratio)
-                self.change_unit(ratio)
-        y.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
-        y.target = z_score(&self.target, target)
+        """Set the target in the unit in force.
+
+        A gradual change of the targets comes into force at an update, and everything is converted.  A sudden one is
+        followed at once, and converts nothing: it is the unit that has changed, not the function.
+        """
+        cdef Event event = count_target(&self.target, target)
+        self.lowest = fmin(self.lowest, target) if self.target.count > 1 else target
+        self.highest = fmax(self.highest, target) if self.target.count > 1 else target
+        if event != NONE:
+            self.settled = False
+        if not self.settled:
+            self.settle_target(
+                event == RESTART
+                or (self.target.sudden and self.target.away < FOLLOWED and self.target.away < self.target.count)
+            )
+        y.exact = fmin(fmax((target - self.centre) / self.size, -LARGEST_EXACT), LARGEST_EXACT)
+        y.target = fmin(
+            fmax((clipped(&self.target, target) - self.centre) / self.size, -LARGEST_EXACT), LARGEST_EXACT
+        )
+
+    cdef void settle_target(self, bint sudden) noexcept:
+        """Put the current unit of the targets into force."""
+        cdef double ratio = fmin(self.size / self.deviation(), LARGEST_RATIO)
+        cdef double shift = (self.centre - self.target.mean) / self.deviation()
+        self.centre, self.size = self.target.mean, self.deviation()
+        if self.seen <= 2 or (ratio == 1.0 and shift == 0.0):
+            return
+        if sudden:
+            self.difference.last = fmin(fmax(ratio * self.difference.last + shift, -LARGEST_EXACT), LARGEST_EXACT)
+            return
+        for expert in self.experts:
+            (<Expert> expert).rescale(ratio, shift)
+        self.rescale_predictions(self.p, ratio, shift)
+        self.change.change_unit(ratio)
+        self.change_unit(ratio)
+
+    cdef int update(self) except -1:
+        if self.seen >= SETTLED:
+            if self.settled or 4 * min(self.target.count, self.target.away) >= self.seen - self.scaler.settled_at:
+                self.settle_target(False)
+                self.settled = True
+        return Mixture.update(self)
 
     cdef void score(self, Outcome *y) noexcept:
         """Score the experts.  A confidently predicted target has a squared residual up to the predicted variance."""
@@ -351,7 +397,7 @@ cdef class TargetMixture(Mixture):
                 for e in range(PROCESSES):
                     weight[e] = share * weight[e] + (1.0 - share) * other[e]
             self.processes.explain(weight, at_sample, &view[0, 0])
-        return out * self.deviation()
+        return out * self.size
 
     def state(self):
         return Mixture.state(self) | {"target": running_state(&self.target)}

@@ -78,6 +78,8 @@ cdef class Points(Owner):
     cdef int expect(self, Sample *x, const double *values) except -1
     cdef int write(self, const Sample *x, const double *values, double square) except -1
     cdef int drop(self, Py_ssize_t p) except -1
+    cdef int convert(self, int32_t slot, double ratio, double shift, double bound) except -1
+    cdef void measure(self) noexcept
     cdef int forget_emptied(self) except -1
     # Implementation
     cdef int32_t new_slot(self, object key) except -1

@@ -23,6 +23,7 @@ points change likewise in the same step.
 """
 
 cimport cython
+from libc.math cimport fmax, fmin
 from libc.string cimport memcpy, memset
 
 import math
@@ -489,6 +490,42 @@ cdef class Points(Owner):
         self.n = last
         self.settle_sparse_squares()
         return 0
+
+    cdef int convert(self, int32_t slot, double ratio, double shift, double bound) except -1:
+        """Set z_j ← ratio z_j + shift, within ±bound, in every point; the caller must then call ``measure``."""
+        cdef Py_ssize_t i
+        cdef Feature *feature = &self.features[slot]
+        cdef double value
+        if shift != 0.0 and feature.dense == NULL:
+            self.make_dense(slot)
+            self.take_out(&slot, 1)
+        if feature.dense == NULL:
+            for i in range(feature.count):
+                value = fmin(fmax(ratio * feature.amounts[i], -bound), bound)
+                feature.amounts[i] = <float> value if self.single else value
+            return 0
+        feature.count = 0
+        for i in range(self.n):
+            value = ratio * value_at(feature.dense, i, self.single) + shift
+            set_value(feature.dense, i, self.single, fmin(fmax(value, -bound), bound))
+            feature.count += value_at(feature.dense, i, self.single) != 0.0
+        if feature.count == 0:
+            self.list_emptied(slot)
+        elif feature.count * (2 * SPARSE_BELOW) < self.capacity:
+            self.make_sparse(slot)
+        return 0
+
+    cdef void measure(self) noexcept:
+        """Recompute ‖z_i‖² after conversions."""
+        cdef Py_ssize_t i, j
+        cdef Feature *feature
+        self.sparse_square_stale = True
+        self.settle_sparse_squares()
+        memcpy(self.square, self.sparse_square, self.n * 8)
+        for j in range(self.n_dense):
+            feature = &self.features[self.dense_slots[j]]
+            for i in range(self.n):
+                self.square[i] += value_at(feature.dense, i, self.single) * value_at(feature.dense, i, self.single)
 
     # Pickling ---------------------------------------------------------------------------------------------------------
 

@@ -1,56 +1,72 @@
 from libc.math cimport copysign, fabs, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t
 
 cdef extern from *:
     """
     #define OKL_OUTLYING 5.0
-    #define OKL_NEAR 0.25
+    #define OKL_WIDE 3.0
     """
     const double OUTLYING "OKL_OUTLYING"    # standard deviations
-    const double NEAR "OKL_NEAR"
+    const double WIDE "OKL_WIDE"
 
 cdef enum:
     MEMORY = 10000  # values that averages are over
     KNOWN = 8       # before this many values none is an outlier
-    RUN = 10
-    AGREEING = 5    # outliers that one counts for if it agrees with the one before
+    RUN = 12        # outliers in a row
 
 
 cdef struct Running:
-    int64_t count
     double mean, variance
-    int64_t block               # values since the last check of the unit, and their statistics:
-    double block_mean, block_square
-    int64_t run                 # number of outliers in a row; one that agrees with the outlier before counts AGREEING
-    double outlier              # the last outlier
+    double last, steps          # the last value, as counted; mean squared difference of consecutive values
+    double block_mean, block_square, block_steps  # statistics of the values since the last check of the unit
+    double run_mean, run_square  # statistics of the outliers in a row
+    double other, other_variance  # mean and variance before the last change
+    int32_t count               # values, up to LARGEST_COUNTED
+    int32_t other_count         # the count before the last change; 0: that time is forgotten
+    int32_t away                # values since the change, up to LARGEST_COUNTED
+    int16_t block               # values since the last check of the unit
+    int16_t run                 # outliers in a row, fewer than RUN
+    int8_t sudden               # whether the first of them was far from the value before
+    int8_t patience             # blocks before the unit may become smaller again
 
 
-cdef inline double held(double delta, int64_t count, double variance) noexcept nogil:
+cdef enum Event:
+    NONE
+    DRIFT                       # another level, or a larger unit, which came gradually
+    JUMP                        # the same, at once
+    RESTART                     # a smaller unit
+
+
+cdef inline double held(double delta, int32_t count, double variance) noexcept nogil:
     """Return a deviation from the mean, clipped if the value is an outlier."""
     if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
         return delta
     return copysign(OUTLYING * sqrt(variance), delta)
 
 
-cdef inline int64_t run_with(const Running *numbers, double value) noexcept nogil:
-    """Return ``run`` as it is after this value."""
+cdef inline int32_t run_with(const Running *numbers, double value) noexcept nogil:
+    """Return ``run`` as it is after this value: outliers, and values nearly as far on the side of their mean."""
     cdef double delta = value - numbers.mean
-    if held(delta, numbers.count, numbers.variance) == delta:
-        return 0
-    if numbers.run > 0 and fabs(value - numbers.outlier) <= NEAR * fabs(delta):
-        return numbers.run + AGREEING
-    return numbers.run + 1
+    if held(delta, numbers.count, numbers.variance) != delta:
+        return numbers.run + 1
+    if (numbers.run_mean - numbers.mean) * delta > 0.0 and delta * delta > WIDE * WIDE * numbers.variance:
+        return numbers.run + (numbers.run > 0)
+    return 0
 
 
-cdef inline double counted(const Running *numbers, double value) noexcept nogil:
-    """Return the deviation from the mean with which a value enters the statistics."""
+cdef inline bint waits(int32_t run) noexcept nogil:
+    """Whether a value is not counted: it continues a run that may be a change."""
+    return run > 1
+
+
+cdef inline double counted(const Running *numbers, double value, int32_t run) noexcept nogil:
+    """Return the deviation from the mean with which a value enters the statistics, given ``run_with`` of it."""
     cdef double delta = value - numbers.mean
-    return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
+    return delta if run == 0 else 0.0 if waits(run) else held(delta, numbers.count, numbers.variance)
 
 
-cdef double z_score(const Running *numbers, double value) noexcept nogil
 cdef double clipped(const Running *numbers, double value) noexcept nogil
-cdef bint update(Running *numbers, double value) noexcept nogil
+cdef Event update(Running *numbers, double value) noexcept nogil
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple running_state(const Running *numbers)
 cdef Running running_from(state, str what) except *

@@ -1,82 +1,186 @@
-"""Running mean and variance along a stream.  Old values are forgotten slowly, or at once if the unit changes.
+"""Running mean and variance along a stream.  Old values are forgotten slowly, or at once if level or unit change.
 
-Averages are exponential after ``MEMORY`` values.  If ``BLOCK`` values together vary by less than ``UNIT`` of the
-standard deviation, but do vary, the unit has changed to a larger one: the statistics restart from these values.  They
-also restart if the ``FIRST`` values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the standard
-deviation: outliers among the initial values go undetected.  A value more than ``OUTLYING`` standard deviations from the
-mean is an outlier and counts as one at that distance, so that a sensor's 9999 does no harm.  The third of three
-outliers that agree (each is closer to the one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in
-a row, shows that the level has changed: from then on outliers count with their own values.
+Averages are exponential after ``MEMORY`` values.  A value more than ``OUTLYING`` standard deviations from the mean is
+an outlier and counts as one at that distance, so that a sensor's 9999 does no harm.
+
+Larger values: ``RUN`` outliers in a row are a change; values more than ``WIDE`` standard deviations from the mean, on
+the side of the outliers, do not end a run.  If the outliers vary like the values before, it is a new level, and else a
+larger unit.  They count only then: a shorter burst leaves no trace but that of its first value.
+
+Smaller values: the unit has changed if ``EARLIER`` or ``BLOCK`` values, and their consecutive differences, have both
+shrunk to less than ``SMALLER`` of what they were, by about the same factor.  A slow feature varies less in a block, but
+its differences stay as they are.  ``FIRST`` values are enough after the initial ``KNOWN``, where outliers are not
+detected, and after a change.  ``BLOCK`` values that vary by less than ``UNIT`` of the standard deviation are always
+a change.
+
+For ``REMEMBERED`` values the statistics before a change are remembered.  If values return to them, the change was a
+visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.
 """
 
 from libc.math cimport fmax, fmin, isfinite
 
-from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT
+from river_okl._core.store.sample cimport LARGEST
 
-cdef int64_t BLOCK = 500
-cdef double ROUNDED = 1.0 + 1e-9     # running means of values at a bound may be rounded beyond it
+LARGEST_COUNTED = 1_000_000_000
+cdef int32_t most_counted = LARGEST_COUNTED
+cdef double ROUNDED = 1.0 + 1e-9    # running means of values at a bound may be rounded beyond it
+cdef double LARGER = 2.0            # least growth of the standard deviation that is no new level, but a larger unit
+cdef double SUDDEN = 2.5            # least distance of a run's first outlier from the value before, in deviations
+cdef int32_t RELEARN = 20           # values that the deviation counts for at a new level
+cdef int32_t REMEMBERED = 2000
+cdef int32_t VISITED = 40           # values at a level, ``RELEARN`` included, from which on a visit is no short one
+cdef double SIZES = 4.0             # ratio of two units from which on a unit has two sizes if the larger one returns
+cdef int32_t BLOCK = 500, EARLIER = 250
+cdef double SMALLER = 0.2
+cdef double ALIKE = 2.0             # bound of the ratio between the factors of values and of differences
 cdef double UNIT = 1e-2
-cdef int64_t FIRST = 25
-cdef double FIRST_UNIT = 0.1
+cdef int32_t FIRST = 25
+cdef double FIRST_UNIT = 0.1        # ``UNIT`` for the first values
+cdef int8_t PATIENCE = 20           # blocks in which a unit of two sizes does not become smaller
 
-NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run", "outlier")
-
-
-cdef double z_score(const Running *numbers, double value) noexcept nogil:
-    """Return the distance of a counted value from the mean, in standard deviations."""
-    cdef double found = (
-        (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
-    )
-    cdef double bound = LARGEST if numbers.run >= RUN else OUTLYING  # unbounded for a standard deviation of 1e-150
-    return fmin(fmax(found, -bound), bound)
+NUMBERS = (
+    "known", "mean", "variance", "last", "steps", "block_mean", "block_square", "block_steps", "run_mean", "run_square",
+    "other", "other_variance", "other_count", "away", "block", "run", "sudden", "patience",
+)
 
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil:
-    """Return a counted value, or the closest value that is no outlier."""
-    return value if numbers.run >= RUN else numbers.mean + held(
-        value - numbers.mean, numbers.count, numbers.variance
-    )
+    """Return a value, or the closest one that is no outlier."""
+    return numbers.mean + held(value - numbers.mean, numbers.count, numbers.variance)
 
 
-cdef bint update(Running *numbers, double value) noexcept nogil:
-    """Count a value; return whether the statistics have restarted."""
-    cdef bint again = False
-    cdef double gain, share, delta
-    cdef int64_t run = run_with(numbers, value)
-    delta = counted(numbers, value)
-    numbers.run = run
-    numbers.outlier = value if run else 0.0
-    numbers.count += 1
+cdef Event update(Running *numbers, double value) noexcept nogil:
+    """Count a value; return whether the level or the unit has changed."""
+    cdef int32_t run = run_with(numbers, value)
+    cdef double gain, delta = counted(numbers, value, run), step = numbers.mean + delta - numbers.last
+    if run or numbers.run:
+        if run == 1 and numbers.run == 0:
+            numbers.sudden = step * step > SUDDEN * SUDDEN * numbers.variance
+        if run <= 1:
+            numbers.run_mean = numbers.run_square = 0.0
+        if run > 0:
+            gain = value - numbers.run_mean
+            numbers.run_mean += gain / run
+            numbers.run_square += gain * (value - numbers.run_mean)
+        numbers.run = run
+    numbers.away += numbers.away < most_counted
+    if numbers.away > REMEMBERED:
+        numbers.other_count = 0
+    if run == RUN:
+        change(numbers)
+        numbers.last = value
+        return JUMP if numbers.sudden else DRIFT
+    if waits(run):
+        return NONE
+    if numbers.variance == 0.0 and numbers.count > KNOWN and delta != 0.0:
+        numbers.count = KNOWN  # a constant no more
+        clear_block(numbers)
+    numbers.last += step
+    numbers.count += numbers.count < most_counted
     gain = 1.0 / <double> min(numbers.count, MEMORY)
     numbers.mean += delta * gain
     numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
-    if numbers.count <= KNOWN:
-        return False
-    delta = held(value - numbers.block_mean, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
+    numbers.steps += (step * step - numbers.steps) * gain
+    return check_unit(numbers, value, step) if numbers.count > KNOWN else NONE
+
+
+cdef void change(Running *numbers) noexcept nogil:
+    """Follow a sudden change, to the level of the outliers, or to their larger unit.
+
+    If the unit has just become smaller, it has two sizes, and the larger one is back.  If the level is the one before
+    the last change, that change was a visit.  After a short visit the statistics resume; after a long one the feature
+    has two levels, and the variance includes both.
+    """
+    cdef double off = numbers.mean - numbers.other, variance = numbers.run_square / RUN, share
+    cdef bint level = variance < LARGER * LARGER * numbers.variance
+    clear_block(numbers)
+    if numbers.other_count > 0 and numbers.other_variance > SIZES * SIZES * numbers.variance:
+        exchange(numbers)
+        numbers.other_count, numbers.patience = 0, PATIENCE
+    elif level and numbers.other_count > 0 and (
+        fabs(numbers.run_mean - numbers.other) <= OUTLYING * sqrt(numbers.other_variance)
+    ):
+        if min(numbers.count, numbers.other_count) >= VISITED:
+            share = <double> numbers.other_count / (numbers.count + numbers.other_count)
+            numbers.mean -= share * off
+            numbers.variance += share * (1.0 - share) * off * off + share * (numbers.other_variance - numbers.variance)
+            numbers.count = min(numbers.count + numbers.other_count, most_counted)
+            numbers.other_count = 0
+        else:
+            exchange(numbers)
+    else:
+        numbers.other, numbers.other_variance, numbers.other_count = numbers.mean, numbers.variance, numbers.count
+        numbers.mean = numbers.run_mean
+        if level:
+            numbers.count = min(numbers.count, RELEARN)
+        else:
+            numbers.variance, numbers.count, numbers.steps = variance, RUN, 2.0 * variance
+    numbers.away = numbers.run = 0
+    numbers.run_mean = numbers.run_square = 0.0
+
+
+cdef void exchange(Running *numbers) noexcept nogil:
+    """Resume the statistics from before the last change."""
+    cdef double mean = numbers.mean, variance = numbers.variance
+    cdef int32_t count = numbers.count
+    numbers.mean, numbers.variance, numbers.count = numbers.other, numbers.other_variance, numbers.other_count
+    numbers.other, numbers.other_variance, numbers.other_count = mean, variance, count
+
+
+cdef void clear_block(Running *numbers) noexcept nogil:
+    numbers.block, numbers.block_mean, numbers.block_square, numbers.block_steps = 0, 0.0, 0.0, 0.0
+
+
+cdef Event check_unit(Running *numbers, double value, double step) noexcept nogil:
+    """Add a value to the block; if the block varies too little, resume earlier statistics or restart from it."""
+    cdef double share, delta = value - numbers.block_mean
+    cdef double variance, smaller, steps, least
+    cdef bint initial = numbers.away == numbers.count, first, again
+    if delta * delta * numbers.block > OUTLYING * OUTLYING * numbers.block_square:  # so far; a division is dearer
+        delta = held(delta, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
     numbers.block += 1
     share = 1.0 / <double> numbers.block
     numbers.block_mean += delta * share
     numbers.block_square += delta * delta * (1.0 - share)
-    if numbers.block == BLOCK:
-        again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
-    elif numbers.block == FIRST and numbers.count == KNOWN + FIRST:
-        again = 0.0 < numbers.block_square < FIRST_UNIT * FIRST_UNIT * FIRST * numbers.variance
-    if again:
-        numbers.count, numbers.mean, numbers.variance = (
-            numbers.block, numbers.block_mean, numbers.block_square / <double> numbers.block
-        )
+    numbers.block_steps += step * step
+    first = numbers.block == FIRST and (numbers.count == KNOWN + FIRST if initial else numbers.away == FIRST)
+    if not (numbers.block % EARLIER == 0 or first):
+        return NONE
+    variance = numbers.block_square * share
+    smaller = variance / numbers.variance if numbers.variance > 0.0 else 1.0
+    steps = numbers.block_steps * share / numbers.steps if numbers.steps > 0.0 else 0.0
+    least = FIRST_UNIT if first and initial else UNIT if numbers.block == BLOCK else 0.0
+    again = 0.0 < smaller < least * least or (
+        numbers.patience == 0 and 0.0 < smaller < SMALLER * SMALLER
+        and smaller < ALIKE * steps and steps < ALIKE * smaller
+    )
+    if numbers.block == BLOCK and numbers.patience > 0:
+        numbers.patience -= 1
+    if again and numbers.other_count > 0 and 0.25 < variance / numbers.other_variance < 4.0 and (
+        fabs(numbers.block_mean - numbers.other) < sqrt(numbers.other_variance)
+    ):
+        exchange(numbers)
+        numbers.steps, numbers.away = numbers.block_steps * share, 0
+    elif again:
+        numbers.other, numbers.other_variance, numbers.other_count = numbers.mean, numbers.variance, numbers.count
+        numbers.count, numbers.mean, numbers.variance = numbers.block, numbers.block_mean, variance
+        numbers.steps = numbers.block_steps * share
+        numbers.away = 0
     if again or numbers.block == BLOCK:
-        numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
-    return again
+        clear_block(numbers)
+    return RESTART if again else NONE
 
 
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
     """Convert the statistics to a new unit, in which values are ratio · value."""
-    numbers.mean = bounded(ratio * numbers.mean)
-    numbers.block_mean = bounded(ratio * numbers.block_mean)
-    numbers.outlier = bounded(ratio * numbers.outlier)
-    numbers.variance = bounded(ratio * ratio * numbers.variance)
-    numbers.block_square = bounded(ratio * ratio * numbers.block_square)
+    cdef double square = ratio * ratio
+    numbers.mean, numbers.last = bounded(ratio * numbers.mean), bounded(ratio * numbers.last)
+    numbers.block_mean, numbers.run_mean = bounded(ratio * numbers.block_mean), bounded(ratio * numbers.run_mean)
+    numbers.other = bounded(ratio * numbers.other)
+    numbers.variance, numbers.block_square = bounded(square * numbers.variance), bounded(square * numbers.block_square)
+    numbers.run_square = bounded(square * numbers.run_square)
+    numbers.steps, numbers.block_steps = bounded(square * numbers.steps), bounded(square * numbers.block_steps)
+    numbers.other_variance = bounded(square * numbers.other_variance)
 
 
 cdef inline double bounded(double value) noexcept nogil:
@@ -86,8 +190,10 @@ cdef inline double bounded(double value) noexcept nogil:
 cdef tuple running_state(const Running *numbers):
     """Return the statistics in the order of ``NUMBERS``, for ``running_from``."""
     return (
-        <double> numbers.count, numbers.mean, numbers.variance, <double> numbers.block, numbers.block_mean,
-        numbers.block_square, <double> numbers.run, numbers.outlier
+        <double> numbers.count, numbers.mean, numbers.variance, numbers.last, numbers.steps, numbers.block_mean,
+        numbers.block_square, numbers.block_steps, numbers.run_mean, numbers.run_square, numbers.other,
+        numbers.other_variance, <double> numbers.other_count, <double> numbers.away, <double> numbers.block,
+        <double> numbers.run, <double> numbers.sudden, <double> numbers.patience,
     )
 
 
@@ -96,19 +202,20 @@ cdef Running running_from(state, str what) except *:
     cdef Running made
     if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
         raise ValueError(f"{what} out of range")
-    known, mean, variance, block, block_mean, block_square, run, outlier = state
+    known, mean, variance, last, steps, block_mean, block_square, block_steps, run_mean, run_square, *rest = state
+    other, other_variance, other_count, away, block, run, sudden, patience = rest
+    squares = variance, steps, block_square, block_steps, run_square, other_variance
     if not (
-        0.0 <= known <= LARGEST_COUNT
-        and 0.0 <= block < BLOCK
-        and 0.0 <= run <= LARGEST_COUNT
-        and abs(mean) <= LARGEST * ROUNDED
-        and abs(block_mean) <= LARGEST * ROUNDED
-        and abs(outlier) <= LARGEST
-        and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
-        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
+        all([abs(value) <= LARGEST * ROUNDED for value in (mean, last, block_mean, run_mean, other)])
+        and all([0.0 <= square <= 4.0 * BLOCK * LARGEST * LARGEST * ROUNDED for square in squares])
+        and all([0.0 <= count <= LARGEST_COUNTED for count in (known, other_count, away)])
+        and 0.0 <= block < BLOCK and 0.0 <= run < RUN and 0.0 <= sudden <= 1.0 and 0.0 <= patience <= PATIENCE
     ):
         raise ValueError(f"{what} out of range")
-    made.count, made.mean, made.variance = <int64_t> known, mean, variance
-    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
-    made.run, made.outlier = <int64_t> run, outlier
+    made.mean, made.variance, made.last, made.steps = mean, variance, last, steps
+    made.block_mean, made.block_square, made.block_steps = block_mean, block_square, block_steps
+    made.run_mean, made.run_square, made.other, made.other_variance = run_mean, run_square, other, other_variance
+    made.count, made.other_count, made.away = <int32_t> known, <int32_t> other_count, <int32_t> away
+    made.block, made.run, made.sudden = <int16_t> block, <int16_t> run, <int8_t> sudden
+    made.patience = <int8_t> patience
     return made

@@ -13,8 +13,17 @@ cdef struct Feature:
     int64_t first, last         # index of the first and last sample with it
     int64_t count               # samples with it
     Running values              # statistics of the values seen
+    double centre, size         # the unit in force, if it is ``settled``
+    bint settled
     bint centred                # nearly every sample since the first has had it
     bint word                   # an indicator: neither centred nor scaled
+
+
+cdef struct Conversion:
+    # Of scaled values to new units, for the feature at each place: z ← ratio z + shift.
+    Py_ssize_t n
+    double *ratio
+    double *shift
 
 
 @cython.final
@@ -25,6 +34,8 @@ cdef class Scaler(Owner):
     cdef readonly Py_ssize_t size
     cdef Py_ssize_t allocated
     cdef list free_places
+    cdef Py_ssize_t waiting     # features of the last sample learned whose values may be in a new unit
+    cdef readonly int64_t settled_at    # samples learned when units last came into force
     cdef readonly int64_t seen  # samples learned
     cdef readonly Py_ssize_t n_centred
     # scratch: names and places of the last samples' items, as a guess for the next sample
@@ -34,7 +45,17 @@ cdef class Scaler(Owner):
     cdef int64_t *marks         # [allocated] the last ``absent`` call that met the feature
     cdef int64_t stamp
 
+    cdef double *ratio          # [size] ratios, then the shifts, until ``end_conversion``
+
     cdef Axis axis(self)
+    cdef bint adopt(self, dict units) except -1
+    cdef int begin_conversion(self) except -1
+    cdef bint change(self, Py_ssize_t place, double centre, double size) noexcept
+    cdef Conversion conversion(self) noexcept
+    cdef void end_conversion(self) noexcept
+    cdef double unit(self, const Feature *feature, double *centre) noexcept nogil
+    cdef bint drifts(self, const Feature *feature, double centre, double share) noexcept nogil
+    cdef bint settle(self, int64_t until) except -1
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
     cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept

@@ -2,11 +2,14 @@
 
 A feature that (nearly) every sample has is centred and divided by its standard deviation.  A feature that is absent
 from some samples is divided by the root mean square of the values seen and never centred, so that an absent value stays
-0 and a 0/1 feature stays 0/1.  The statistics include the current sample, as ``StandardScaler.learn_one`` followed by
-``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
+0 and a 0/1 feature stays 0/1.  An outlier is clipped to ``OUTLYING`` standard deviations.
 
-Stored for each feature: the mean and variance of the values seen (running.pyx), and the number of samples with it.  An
-outlier is clipped to ``OUTLYING`` standard deviations.
+Stored for each feature: the statistics of the values seen (running.pyx), the number of samples with it, and its unit in
+force, by which values are scaled.  ``settle`` puts the current statistics into force and returns the conversion of what
+was learned in the old units, z ← ratio z + shift.  A gradual change of a feature is the world's, so that everything is
+converted.  A sudden one is that of the sensor, and converts nothing: what was learned in scaled values stays valid.
+Without a unit in force, the statistics include the current sample, as ``StandardScaler.learn_one`` followed by
+``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
 
 A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If a sample lacks it, its
 value is the scaled 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent value is 0, but
@@ -21,13 +24,15 @@ point has are dropped, the longest unseen first.
 """
 
 cimport cython
-from libc.math cimport fmax, fmin, isfinite, sqrt
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, running_from, running_state, update
-from river_okl._core.store.sample cimport LARGEST_COUNT, is_word, set_key
+from river_okl._core.store.running cimport (
+    MEMORY, NONE, OUTLYING, counted, run_with, running_from, running_state, update, waits,
+)
+from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word, set_key
 
 from river_okl._core.states import checked_array, checked_whole
 from river_okl._core.store.running import NUMBERS
@@ -40,7 +45,13 @@ cdef Py_ssize_t SPARE = 40
 # On 40 streams (Agrawal's 10 functions, seeds 11 to 14, 5,000 samples) 1 gives 95.7 %, 1.2 95.5, the root of 2 95.2.
 cdef double INDICATOR = 1.0
 
-COLUMNS = ("place", "first", "last", "count", "centred")
+# Chosen on the benchmarks' streams, on smooth series, and on ramps and other streams of tests/test_units.py.
+cdef int32_t LEAST_KNOWN = 5        # values before which no unit is in force
+cdef double DRIFTING = 2.0          # deviations that the mean of the latest values may be from that of those before
+cdef int32_t ESTABLISHED = 60       # values before which it may be that far by chance
+cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
+
+COLUMNS = ("place", "first", "last", "count", "centred", "settled")
 
 
 @cython.final
@@ -64,7 +75,7 @@ cdef class Scaler(Owner):
 
     cdef Axis axis(self):
         """The places of features, for a table's arrays."""
-        cdef Axis axis = Axis("feature", min_room=8, growth_eighths=8)
+        cdef Axis axis = Axis("feature", min_room=8, growth_eighths=2)
         axis.owner, axis.length, axis.needed = self, &self.size, &self.size
         return axis
 
@@ -110,6 +121,7 @@ cdef class Scaler(Owner):
         """Return a value scaled as if it had been learned; place -1 is a new feature."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
+        cdef int32_t run
         if not isfinite(value):  # a gap or a word
             return INDICATOR if value > 0.0 else 0.0 if self.active else self.features[place].values.mean
         if not self.active:
@@ -119,8 +131,11 @@ cdef class Scaler(Owner):
                 return 0.0  # the first sample is its own mean
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
         feature = &self.features[place]
-        gain = 1.0 / <double> min(feature.values.count + 1, MEMORY)
-        delta = counted(&feature.values, value)
+        if feature.settled:
+            return fmin(fmax((value - feature.centre) / feature.size, -OUTLYING), OUTLYING)
+        run = run_with(&feature.values, value)
+        delta = counted(&feature.values, value, run)
+        gain = 0.0 if waits(run) else 1.0 / <double> min(feature.values.count + 1, MEMORY)
         mean = feature.values.mean + delta * gain
         variance = (1.0 - gain) * (feature.values.variance + delta * delta * gain)
         if self.is_centred(feature, True):
@@ -134,6 +149,8 @@ cdef class Scaler(Owner):
         cdef Feature *feature = &self.features[place]
         if not self.active or not self.is_centred(feature, False) or feature.values.variance <= 0.0:
             return 0.0
+        if feature.settled:
+            return fmin(fmax(-feature.centre / feature.size, -FARTHEST), FARTHEST)
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
@@ -175,25 +192,109 @@ cdef class Scaler(Owner):
         cdef Feature *feature
         cdef bint centred
         self.add_features(x, size)
+        self.waiting = 0
         for i in range(size):
             feature = &self.features[self.places[i]]
             if feature.count == 0:
                 feature.first, feature.centred = self.seen + 1, self.seen == 0 and not feature.word
                 self.n_centred += feature.centred
             centred = self.is_centred(feature, True)
+            feature.settled = feature.settled and centred == feature.centred
             self.n_centred += <int> centred - <int> feature.centred
             feature.centred = centred
             feature.last = self.seen + 1
             feature.count += 1
             if isfinite(x.numbers[i]):
-                update(&feature.values, x.numbers[i])
+                if update(&feature.values, x.numbers[i]) != NONE:
+                    feature.settled = False
+                self.waiting += waits(feature.values.run)
         if lacking:
             for j in range(self.size):
                 if self.lacks(j) and not self.is_centred(&self.features[j], False):
-                    self.features[j].centred = False
+                    self.features[j].centred = self.features[j].settled = False
                     self.n_centred -= 1
         self.seen += 1
         return 0
+
+    cdef double unit(self, const Feature *feature, double *centre) noexcept nogil:
+        """Return the size of the unit that the current statistics give, and write its centre."""
+        centre[0] = feature.values.mean if feature.centred else 0.0
+        return sqrt(feature.values.variance + (feature.values.mean - centre[0]) * (feature.values.mean - centre[0]))
+
+    cdef bint drifts(self, const Feature *feature, double centre, double share) noexcept nogil:
+        """Whether the mean of the latest values, which are this share of all, is far from that of the values before."""
+        return feature.centred and fabs(centre - feature.centre) > DRIFTING * share * feature.size
+
+    cdef bint settle(self, int64_t until) except -1:
+        """Put the current units into force for the next ``until`` samples; return whether the ``conversion`` changes a
+        scaled value.  It is valid until ``end_conversion``.
+
+        The unit of a feature that is new, has changed suddenly or drifts follows the statistics sample by sample.  What
+        was learned in scaled values then stays as it is.
+        """
+        cdef Py_ssize_t place
+        cdef Feature *feature
+        cdef double size, centre, share
+        cdef bint found = False
+        self.begin_conversion()
+        for place in range(self.size if self.active else 0):
+            feature = &self.features[place]
+            if feature.key == NULL or feature.word or feature.values.count < LEAST_KNOWN:
+                continue
+            size = self.unit(feature, &centre)
+            if size <= 0.0:
+                continue
+            share = <double> (self.seen - self.settled_at) / min(feature.values.count, MEMORY)
+            if feature.values.count > ESTABLISHED and self.drifts(feature, centre, share):
+                feature.settled = False
+            elif feature.settled:
+                found = self.change(place, centre, size) or found
+            else:
+                feature.settled = 4 * min(feature.values.count, feature.values.away) >= until
+            feature.centre, feature.size = centre, size
+        self.settled_at = self.seen
+        return found
+
+    cdef bint adopt(self, dict units) except -1:
+        """Put these units, (centre, size) by name, into force; return whether ``conversion`` changes a scaled value."""
+        cdef Feature *feature
+        cdef bint found = False
+        self.begin_conversion()
+        for name, (centre, size) in units.items():
+            place = self.index.get(name)
+            if place is None:
+                continue
+            feature = &self.features[<Py_ssize_t> place]
+            if not feature.settled:
+                feature.size = self.unit(feature, &feature.centre)
+            found = self.change(place, centre, size) or found
+            feature.centre, feature.size, feature.settled = centre, size, True
+        return found
+
+    cdef int begin_conversion(self) except -1:
+        """Make room for a conversion, which changes nothing yet."""
+        cdef Py_ssize_t place
+        self.ratio = self.doubles(NULL, 0, 2 * self.size)
+        for place in range(self.size):
+            self.ratio[place] = 1.0
+        return 0
+
+    cdef bint change(self, Py_ssize_t place, double centre, double size) noexcept:
+        """Add a new unit of a feature to the conversion; return whether that changes a scaled value."""
+        cdef Feature *feature = &self.features[place]
+        cdef double ratio = feature.size / size, shift = (feature.centre - centre) / size
+        if not (1.0 <= LARGEST_RATIO * ratio and ratio <= LARGEST_RATIO and fabs(shift) <= LARGEST_RATIO):
+            return False
+        self.ratio[place], self.ratio[self.size + place] = ratio, shift
+        return feature.size != size or feature.centre != centre
+
+    cdef Conversion conversion(self) noexcept:
+        """Return the conversion of the last ``settle`` or ``adopt``."""
+        return Conversion(self.size, self.ratio, self.ratio + self.size)
+
+    cdef void end_conversion(self) noexcept:
+        self.release(self.ratio)
+        self.ratio = NULL
 
     cdef int32_t place_of(self, object key) except -1:
         """Return a place for a new feature."""
@@ -201,7 +302,7 @@ cdef class Scaler(Owner):
         cdef Py_ssize_t allocated
         if not self.free_places:
             if self.size == self.allocated:
-                allocated = max(8, 2 * self.allocated)
+                allocated = max(8, self.allocated + self.allocated // 4)
                 self.features = <Feature *> self.resize(self.features, self.size, allocated, sizeof(Feature))
                 self.marks = <int64_t *> self.resize(self.marks, self.size, allocated, 8)
                 self.allocated = allocated
@@ -242,19 +343,23 @@ cdef class Scaler(Owner):
     def state(self):
         """Return the state by name, for ``restore``."""
         cdef Feature *feature
-        rows, numbers = [], []
+        rows, numbers, units = [], [], []
         for key, place in self.index.items():  # no-cython-lint
             feature = &self.features[<Py_ssize_t> place]
-            rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
+            flags = bool(feature.centred), bool(feature.settled)
+            rows.append((place, feature.first, feature.last, feature.count, *flags))
             numbers.append(running_state(&feature.values))
-        kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_)
+            units.append((feature.centre, feature.size))
+        kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
         return {
             "names": [plain(name) for name in self.index],
             **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
             "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
+            "units": np.array(units, dtype=np.float64).reshape(len(units), 2),
             "free": np.array(self.free_places, dtype=np.int32),
             "seen": self.seen,
+            "settled_at": self.settled_at,
         }
 
     def restore(self, dict state):
@@ -262,15 +367,20 @@ cdef class Scaler(Owner):
         cdef Py_ssize_t i
         cdef Feature *feature
         names, free, seen = state["names"], state["free"], checked_whole(state, "seen", 0, LARGEST_COUNT)
-        place, first, last, count, centred = columns = [state[name] for name in COLUMNS]
+        settled_at = checked_whole(state, "settled_at", 0, seen)
+        place, first, last, count, centred, settled = columns = [state[name] for name in COLUMNS]
         n = len(names)
         checked_array(state, "centred", np.bool_, n)
+        checked_array(state, "settled", np.bool_, n)
+        units = checked_array(state, "units", np.float64, (n, 2), -4.0 * LARGEST, 4.0 * LARGEST)
         if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
             raise ValueError("the features of a scaler do not match")
         if free.ndim != 1 or not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
             raise ValueError("the places of a scaler's features do not match")
         if n and not (first.min() >= 1 and last.min() >= 1 and last.max() <= seen and count.min() >= 1):
             raise ValueError("the statistics of a scaler are out of range")
+        if not (units[settled, 1] > 0.0).all():
+            raise ValueError("a unit of a scaler is not positive")
         if state["numbers"].shape != (n, len(NUMBERS)):
             raise ValueError("the numbers of a scaler do not match its features")
         values = [running_from(numbers, "the statistics of a scaler are") for numbers in state["numbers"].tolist()]
@@ -279,8 +389,11 @@ cdef class Scaler(Owner):
         self.index = dict(zip(names, place.tolist()))
         for i, name in enumerate(self.index):
             feature = &self.features[<Py_ssize_t> place[i]]
-            feature[0] = Feature(NULL, first[i], last[i], count[i], values[i], centred[i], is_word(name))
+            feature[0] = Feature(
+                NULL, first[i], last[i], count[i], values[i], units[i, 0], units[i, 1], settled[i], centred[i],
+                is_word(name)
+            )
             set_key(&feature.key, <PyObject *> name)
         self.free_places = free.tolist()
         self.n_centred = int(centred.sum())
-        self.seen = seen
+        self.seen, self.settled_at = seen, settled_at

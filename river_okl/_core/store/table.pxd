@@ -39,6 +39,7 @@ cdef class Array:
     cdef readonly double low, high
     cdef readonly str merge
     cdef readonly int power         # power of the target's unit in which its values are
+    cdef readonly int of_feature    # power of the unit of the feature that they are of
     cdef bint triangle, scratch
     cdef Py_ssize_t offset          # in the table: of the pointer to the buffer, or of the number itself
     cdef Py_ssize_t item            # bytes of a cell
@@ -69,5 +70,6 @@ cdef class Table(Owner):
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
     cpdef int append_class(self, Classes axis) except -1
     cpdef void change_unit(self, double ratio) noexcept
+    cdef void change_units(self, const double *ratio, Py_ssize_t n) noexcept
     cpdef void copy(self, Table other) noexcept
     cpdef int restored(self) except -1

@@ -80,10 +80,10 @@ cdef class Array:
 
     def __init__(
         self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, int power,
-        bint triangle, bint scratch
+        int of_feature, bint triangle, bint scratch
     ):
         self.offset, self.name, self.n_axes = offset, name, len(axes)
-        self.power, self.triangle, self.scratch = power, triangle, scratch
+        self.power, self.of_feature, self.triangle, self.scratch = power, of_feature, triangle, scratch
         for k, axis in enumerate(axes):
             self.axes[k] = axis
         self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
@@ -112,7 +112,7 @@ cdef class Table(Owner):
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
-        high=LARGEST_NUMBER, merge=None, int power=0, triangle=False, scratch=False
+        high=LARGEST_NUMBER, merge=None, int power=0, int of_feature=0, triangle=False, scratch=False
     ):
         """Declare an array of the state, or a number.
 
@@ -134,6 +134,8 @@ cdef class Table(Owner):
             Name of a merging rule of ``river_okl.merging.mixture``; None: ``merged`` of this object decides.
         power
             Power of the target's unit in which the values are: 1 for errors, 2 for squared errors.
+        of_feature
+            The same for the unit of a feature, of an array with the axis of features.
         triangle
             Whether the array is a symmetric matrix of fixed size: only its lower triangle is used and saved.
         """
@@ -149,7 +151,7 @@ cdef class Table(Owner):
             raise ValueError(f"{name} has an axis that splits a function, which consists of doubles, not of {dtype}")
         self.axes += tuple([axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes])
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
-        key = offset, name, numbers, dtype, default, low, high, merge, power, triangle, scratch
+        key = offset, name, numbers, dtype, default, low, high, merge, power, of_feature, triangle, scratch
         if key not in shared:
             shared[key] = Array(*key)
         array = shared[key]
@@ -324,6 +326,28 @@ cdef class Table(Owner):
             self.strides(array, None, &size, &after)
             for j in range(size):
                 cells[j] = fmin(fmax(factor * cells[j], array.low), array.high)
+
+    cdef void change_units(self, const double *ratio, Py_ssize_t n) noexcept:
+        """Convert arrays in units of the features, whose values x become ratio · x, at their first n places."""
+        cdef Py_ssize_t i, j, k, place, before, after
+        cdef Array array
+        cdef Axis axis
+        cdef double *cells
+        cdef double factor
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.of_feature == 0:
+                continue
+            for axis in self.axes:
+                if axis.name == "feature":
+                    break
+            self.strides(array, axis, &before, &after)
+            for place in range(min(n, axis.room)):
+                factor = ratio[place] ** array.of_feature
+                for j in range(before):
+                    cells = <double *> self.start(array) + (j * axis.room + place) * after
+                    for k in range(after):
+                        cells[k] = fmin(fmax(factor * cells[k], array.low), array.high)
 
     cpdef void copy(self, Table other) noexcept:
         """Copy another table of the same declarations and sizes, the last sample included."""

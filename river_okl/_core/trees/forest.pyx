@@ -22,6 +22,7 @@ import numpy as np
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.trees.tree cimport TEST_EVERY
 
 from river_okl._core.states import checked_whole
@@ -97,6 +98,10 @@ cdef class Forest(Trees):
         self.votes = self.doubles(self.votes, 0, self.n_trees * n_classes)
         self.fresh = False
         return 0
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        Trees.rescale_features(self, to)
+        self.fresh = False
 
     cdef void forget(self, list places) noexcept:
         Trees.forget(self, places)
@@ -288,10 +293,16 @@ cdef class Forest(Trees):
         )
 
     def act(self, action, one=None, other=None):
-        """Call ``add_class``, ``forget`` or ``rescale``, which Python cannot call."""
+        """Call ``add_class``, ``forget``, ``rescale`` or ``rescale_features``, which Python cannot call."""
+        cdef double[::1] ratio, shift
+        cdef Conversion to
         if action == "add_class":
             self.add_class()
         elif action == "forget":
             self.forget([int(place) for place in one])
+        elif action == "convert":
+            ratio, shift = one, other
+            to = Conversion(ratio.shape[0], &ratio[0], &shift[0])
+            self.rescale_features(&to)
         else:
             self.rescale(one, other)

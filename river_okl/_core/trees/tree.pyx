@@ -19,6 +19,7 @@ import numpy as np
 
 from river_okl._core.splitmix cimport next_random, scrambled
 from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.scaler cimport Conversion
 
 from river_okl._core.states import checked_array
 
@@ -48,6 +49,11 @@ cdef double MAX_SUM = 1e30
 FLOAT = np.dtype(np.float32)
 NODE = np.dtype([("feature", np.int32), ("cut", np.float32), ("child", np.int32)])
 OF_LEAF = np.dtype([("block", np.int32), ("errors", np.float32)])
+
+
+cdef inline float converted(const Conversion *to, int32_t place, double value) noexcept:
+    value = to.ratio[place] * value + to.shift[place]
+    return <float> (-LARGEST if value < -LARGEST else LARGEST if value > LARGEST else value)
 
 
 def _check_nodes(feature, child):
@@ -434,6 +440,34 @@ cdef class Trees(Expert):
             width = self.high[j] - self.low[j]
             self.low[j] = min(self.low[j] + <float> 0.02 * width, <float> 0.0)
             self.high[j] = max(self.high[j] - <float> 0.02 * width, <float> 0.0)
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        """Convert cuts, and the ranges of bins."""
+        cdef int t
+        cdef int32_t i, j
+        cdef Py_ssize_t b, k
+        cdef Tree *tree
+        cdef float *low
+        self.place_values(NULL, NULL, 0)
+        for t in range(self.n_trees):
+            tree = &self.trees[t]
+            for i in range(2 * tree.n_leaves - 1):
+                j = tree.nodes[i].feature
+                if 0 <= j < to.n:
+                    tree.nodes[i].cut = converted(to, j, tree.nodes[i].cut)
+        for b in range(self.n_blocks):
+            if self.block_at(b).tree < 0:
+                continue
+            low = self.body(self.block_at(b)) + self.m
+            for k in range(self.m):
+                j = (<const int32_t *> self.body(self.block_at(b)))[k]
+                if 0 <= j < to.n:
+                    low[k] = converted(to, j, low[k])
+                    low[self.m + k] = max(<float> (to.ratio[j] * low[self.m + k]), <float> 1e-6)
+        for j in range(min(to.n, self.places)):
+            if self.low[j] < 0.0 or self.high[j] > 0.0:
+                self.low[j] = min(converted(to, j, self.low[j]), <float> 0.0)
+                self.high[j] = max(converted(to, j, self.high[j]), <float> 0.0)
 
     cdef void forget(self, list places) noexcept:
         """Drop the features at these places, which new features may take."""

@@ -1,0 +1,203 @@
+"""Units of features, targets and weights: sudden changes are followed, gradual ones are converted exactly."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import river_okl
+from river_okl import checkpoint
+from tests import streams
+
+FIVE = range(5)
+
+
+def targets_of(Z, numbers):
+    """A smooth target of standardised features, or its sign."""
+    f = np.sin(1.5 * Z[:, 0]) + 0.7 * Z[:, 1] * Z[:, 2] + 0.5 * Z[:, 3]
+    return 10.0 + 2.0 * f if numbers else f > 0.0
+
+
+def errors(model, X, y, weights=None):
+    """The error of each prediction; every sample is learned afterwards."""
+    found = []
+    for x, target, w in zip(X.tolist(), y.tolist(), weights or [1.0] * len(y), strict=True):
+        sample = dict(enumerate(x))
+        found.append(abs((model.predict_one(sample) or 0.0) - target))
+        model.learn_one(sample, target, w)
+    return np.array(found)
+
+
+def changed(X, at, columns, offset=0.0, factor=1.0):
+    X = X.copy()
+    X[at:, columns] = factor * X[at:, columns] + offset
+    return X
+
+
+CHANGES = {
+    "five deviations": {"offset": 5.0},
+    "a hundred deviations": {"offset": 100.0},
+    "a thousand deviations": {"offset": 1000.0},
+    "times a hundred": {"factor": 100.0},
+    "a tenth": {"factor": 0.1},
+    "a thousandth": {"factor": 0.001},
+}
+
+
+@pytest.mark.parametrize("centre", [0.0, 20.0])
+@pytest.mark.parametrize("columns", [[0], [*FIVE]], ids=["one", "all"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_a_new_level_or_unit_is_followed(cls, change, columns, centre):
+    """From 2,000 samples on after it, errors are nearly those of a new model."""
+    Z = np.random.default_rng(1).normal(size=(6000, 5))
+    y = targets_of(Z, cls is river_okl.OKLRegressor)
+    model, new = cls(), cls()
+    found = errors(model, changed(Z + centre, 2500, columns, **CHANGES[change]), y)
+    assert found[4500:].mean() < 1.5 * errors(new, Z[2500:], y[2500:])[2000:].mean()
+
+
+@pytest.mark.parametrize("columns", [[0], [*FIVE]], ids=["one", "all"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_detector_sees_a_feature_in_its_new_unit(change, columns):
+    rng, model = np.random.default_rng(2), river_okl.OKLDetector()
+    X = rng.normal(size=(7000, 5))
+    rare = rng.random(7000) < 0.005 * (np.arange(7000) > 2500)
+    X[rare, 0] += rng.choice([-10.0, 10.0], rare.sum())
+    scores = []
+    for x in changed(X, 2000, columns, **CHANGES[change]).tolist():
+        scores.append(model.score_one(dict(enumerate(x))))
+        model.learn_one(dict(enumerate(x)))
+    alarms = np.array(scores[5000:]) > 0.99
+    assert alarms[rare[5000:]].mean() >= 0.9
+    assert alarms[~rare[5000:]].mean() <= 0.015
+
+
+@pytest.mark.parametrize("kind", ["level", "levels", "noise"])
+@pytest.mark.parametrize("size", [50.0, 9999.0])
+def test_bursts_of_outliers_leave_no_trace(kind, size):
+    """Ten in a row, every 500 samples: the statistics are those of the other values."""
+    rng, model = np.random.default_rng(3), river_okl.OKLRegressor(budget=10)
+    values = rng.normal(size=3000)
+    for t in range(500, 3000, 500):
+        noise = rng.normal(0.0, size, 10)
+        values[t : t + 10] = size if kind == "level" else noise[0] if kind == "levels" else noise
+    for value in values.tolist():
+        model.learn_one({"a": value}, 0.0)
+    mean, deviation, _ = model._f.scaler.statistics()["a"]
+    assert abs(mean) < 0.1 and abs(deviation - 1.0) < 0.1
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e6])
+def test_a_larger_unit_of_the_target_is_followed_within_twenty_samples(factor):
+    Z = np.random.default_rng(4).normal(size=(3500, 5))
+    y = targets_of(Z, True)
+    y[3000:] *= factor
+    found = errors(river_okl.OKLRegressor(), Z, y) / factor
+    assert found[3020:].mean() < 0.4 * y[:3000].std()
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e4, 1e6, 1e-3])
+def test_predictions_stay_near_the_range_of_targets(factor):
+    """No further outside of it than it is wide."""
+    Z, model = np.random.default_rng(5).normal(size=(1500, 5)), river_okl.OKLRegressor()
+    y = targets_of(Z, True)
+    y[1000:] *= factor
+    low, high = np.inf, -np.inf
+    for x, target in zip(Z.tolist(), y.tolist(), strict=True):
+        sample = dict(enumerate(x))
+        if low <= high:
+            lowest, highest = low - (high - low), high + (high - low)
+            slack = 1e-9 * max(abs(low), abs(high))  # predictions are rounded
+            assert lowest - slack <= model.predict_one(sample) <= highest + slack
+        model.learn_one(sample, target)
+        low, high = min(low, target), max(high, target)
+
+
+def test_a_thousand_targets_of_noise_are_forgotten():
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(9000, 5))
+    y = targets_of(Z, True)
+    plain = errors(river_okl.OKLRegressor(), Z, y)[7000:].mean()
+    y[2000:3000] = rng.normal(10.0, 30.0 * y.std(), 1000)
+    assert errors(river_okl.OKLRegressor(), Z, y)[7000:].mean() < 3.0 * plain
+
+
+@pytest.mark.parametrize("heavy", [1, 10])
+@pytest.mark.parametrize("weight", [100.0, 1e4, 1e6])
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_heavy_first_weights_do_not_silence_the_others(cls, weight, heavy):
+    Z = np.random.default_rng(7).normal(size=(4000, 5))
+    y = targets_of(Z, cls is river_okl.OKLRegressor)
+    weights = [weight] * heavy + [1.0] * (4000 - heavy)
+    assert errors(cls(), Z, y, weights)[3000:].mean() < 2.0 * errors(cls(), Z, y)[3000:].mean()
+
+
+def test_few_light_weights_after_heavy_ones_count_as_before():
+    """A heavy sample among light ones is no first sample: its weight stays in the mean."""
+    model = river_okl.OKLClassifier()
+    for t, x in enumerate(np.random.default_rng(8).normal(size=(30, 2)).tolist()):
+        model.learn_one(dict(enumerate(x)), x[0] > 0.0, w=100.0 if t % 5 == 0 else 1.0)
+    count, mean, _ = model._f.state()["weights"]
+    assert count == 30.0 and mean == pytest.approx(20.8)
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor, river_okl.OKLDetector])
+def test_units_in_force_are_converted_exactly(cls):
+    """Points are the same in the features' own units, and so are functions of them, whatever the units in force."""
+    model, task = cls(), "regression" if cls is river_okl.OKLRegressor else "classification"
+    stream = [({name: 3.0 * v + 40.0 for name, v in x.items()}, y) for x, y in streams.dense(task, n=400)]
+    for x, y in stream:
+        model.learn_one(x) if cls is river_okl.OKLDetector else model.learn_one(x, y)
+    f, other = model._f, copy.deepcopy(model)._f
+    state = f.state()["scaler"]
+    assert state["settled"].all()
+    own = {name: tuple(unit) for name, unit in zip(state["names"], state["units"].tolist(), strict=True)}
+    units = {name: (centre + 0.3 * size, 1.2 * size) for name, (centre, size) in own.items()}
+    other.adopt_units(units)
+    other._check()
+    for i in range(len(f.points)):
+        raw = [
+            {name: own[name][0] + own[name][1] * value for name, value in f.points.point(i).items()},
+            {name: units[name][0] + units[name][1] * value for name, value in other.points.point(i).items()},
+        ]
+        assert raw[0] == pytest.approx(raw[1], rel=1e-5)
+    if cls is river_okl.OKLDetector:
+        return
+    for x, _ in stream[:50]:
+        found = [g.predict(x)[0] if task == "regression" else g.probabilities(x)[1] for g in (f, other)]
+        assert found[0] == pytest.approx(found[1], abs=0.1 * (f.state()["size"] if task == "regression" else 1.0))
+
+
+def test_a_checkpoint_keeps_units_that_are_not_settled():
+    """Features in a run of outliers, after a jump and in their first samples."""
+    rng, model = np.random.default_rng(9), river_okl.OKLRegressor()
+    X = rng.normal(size=(600, 3))
+    X[560:, 0] += 50.0
+    X[592:, 1] += 50.0
+    for t, x in enumerate(X.tolist()):
+        sample = {"a": x[0], "b": x[1]} | ({"c": x[2]} if t > 597 else {})
+        model.learn_one(sample, x[0])
+    other = checkpoint.loads(checkpoint.dumps(model))
+    assert not model._f.state()["scaler"]["settled"].all()
+    for x in rng.normal(50.0, 1.0, size=(200, 3)).tolist():
+        sample = dict(zip("abc", x, strict=True))
+        assert model.predict_one(sample) == other.predict_one(sample)
+        model.learn_one(sample, x[0]), other.learn_one(sample, x[0])
+
+
+def test_shards_in_different_units_are_merged_in_one():
+    """Each shard has its own range of a feature, by which its points are scaled."""
+    start, rng = river_okl.OKLRegressor(budget=60), np.random.default_rng(10)
+    X = rng.uniform(-1.0, 1.0, size=(1200, 2)) * [3.0, 1.0]
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    models = [copy.deepcopy(start), copy.deepcopy(start)]
+    for model, side in zip(models, (X[:, 0] < 0.5, X[:, 0] > -0.5), strict=True):
+        errors(model, X[side], y[side])
+    merged = river_okl.merge(models, start=start)
+    merged._f._check()
+    test = rng.uniform(-1.0, 1.0, size=(300, 2)) * [3.0, 1.0]
+    found = [merged.predict_one(dict(enumerate(x))) for x in test.tolist()]
+    assert np.abs(np.array(found) - np.sin(2.0 * test[:, 0]) - test[:, 1]).mean() < 0.15
