@@ -154,6 +154,32 @@ def test_predictions_are_rescaled_with_the_unit():
         assert predict(forest, {0: 1.0, 1: -1.0}) == pytest.approx(ratio * before + shift, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("classes", [0, 3])
+def test_cuts_and_bins_are_converted_with_the_units_of_features(classes):
+    """Predictions of converted samples are the same, and so are the statistics that they are counted in."""
+    rng, forest, other = np.random.default_rng(4), made(classes, 3), made(classes, 3)
+    values = (2.0 * rng.integers(-20, 20, size=(1500, 4)) + 1.0) / 16.0  # exact in single precision when converted
+    samples = [dict(enumerate(row)) for row in values.tolist()]
+    boxes = [(x[0] > 0.3) + (x[1] > -0.4) for x in samples]
+    targets = boxes if classes else [3.0 * box + x[2] for box, x in zip(boxes, samples, strict=True)]
+    for x, y in zip(samples[:1480], targets, strict=False):
+        train(forest, x, y)
+    while other.n_classes < forest.n_classes:
+        other.act("add_class")
+    other.restore(forest.state())
+    ratio, shift = np.array([2.0, 0.5, 4.0, 1.0]), np.array([2.0, -0.25, 0.0, 0.5])
+    other.act("convert", ratio, shift)
+    other._check()
+    for x, y in zip(samples[1480:], targets[1480:], strict=True):
+        converted = {j: ratio[j] * value + shift[j] for j, value in x.items()}
+        assert predict(other, converted) == pytest.approx(predict(forest, x), rel=1e-6)
+        train(forest, x, y)
+        train(other, converted, y)
+    m = forest.state()["candidates"].shape[1]
+    counted, expected = (each.state()["statistics"][:, 2 * m :] for each in (other, forest))
+    assert np.array_equal(counted, expected)
+
+
 # States ---------------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +294,8 @@ def test_random_actions_keep_the_invariants(seed):
             forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
         elif action < 0.04:
             forest.act("add_class")
+        elif action < 0.045:
+            forest.act("convert", 10.0 ** rng.uniform(-2.0, 2.0, width), rng.normal(size=width))
         elif action < 0.05:
             other = made(classes, 3, n_classes=forest.n_classes, one_in=1 + seed % 3, bytes=forest.bytes)
             other.restore(forest.state())

@@ -448,6 +448,7 @@ cdef class Trees(Expert):
         cdef Py_ssize_t b, k
         cdef Tree *tree
         cdef float *low
+        cdef double step
         self.place_values(NULL, NULL, 0)
         for t in range(self.n_trees):
             tree = &self.trees[t]
@@ -463,7 +464,8 @@ cdef class Trees(Expert):
                 j = (<const int32_t *> self.body(self.block_at(b)))[k]
                 if 0 <= j < to.n:
                     low[k] = converted(to, j, low[k])
-                    low[self.m + k] = max(<float> (to.ratio[j] * low[self.m + k]), <float> 1e-6)
+                    step = min(to.ratio[j] * low[self.m + k], (LARGEST - low[k]) / BINS)
+                    low[self.m + k] = max(<float> step, <float> 1e-6)
         for j in range(min(to.n, self.places)):
             if self.low[j] < 0.0 or self.high[j] > 0.0:
                 self.low[j] = min(converted(to, j, self.low[j]), <float> 0.0)
