@@ -39,7 +39,10 @@ GIVEN: dict[str, dict[str, str]] = {
     },
     "docs/text.md": {"32": "a table of fixed size"},
     "docs/tutorial-alarms.md": {"98.9": "1 - 0.011", "98": "ten of 500"},
-    "docs/tutorial-series.md": {"1.8": "the mean absolute value of a normal variable, variance 2² + 1²"},
+    "docs/tutorial-series.md": {
+        "1.8": "the mean absolute value of a normal variable, variance 2² + 1²",
+        "90": "the level of the intervals",
+    },
 }
 
 # Sections whose figures come from commands, not from tables.

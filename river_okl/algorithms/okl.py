@@ -183,7 +183,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 90.4%
+    Accuracy: 91.0%
 
     """
 

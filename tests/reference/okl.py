@@ -238,7 +238,8 @@ class Scaler:
                 continue
             before, self.units[name] = self.units.get(name, (0.0, 0.0)), (centre, size)
             far = abs(centre - before[0]) > 2.0 * since / known.count * before[1]
-            if known.count > 60 and name in self.centred and far:  # the feature drifts
+            far = far and (known.count > 60 or abs(known.last - centre) > 1.5 * size)
+            if name in self.centred and far:  # the feature drifts
                 self.settled.discard(name)
             elif name in self.settled:
                 found[name] = before[1] / size, (before[0] - centre) / size

@@ -54,7 +54,7 @@ cdef class Scaler(Owner):
     cdef Conversion conversion(self) noexcept
     cdef void end_conversion(self) noexcept
     cdef double unit(self, const Feature *feature, double *centre) noexcept nogil
-    cdef bint drifts(self, const Feature *feature, double centre, double share) noexcept nogil
+    cdef bint drifts(self, const Feature *feature, double centre, double size) noexcept nogil
     cdef bint settle(self, int64_t until) except -1
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1

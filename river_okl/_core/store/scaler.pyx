@@ -30,7 +30,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.store.running cimport (
-    MEMORY, NONE, OUTLYING, counted, run_with, running_from, running_state, update, waits,
+    MEMORY, NONE, OUTLYING, Running, counted, run_with, running_from, running_state, update, waits,
 )
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word, set_key
 
@@ -49,6 +49,7 @@ cdef double INDICATOR = 1.0
 cdef int32_t LEAST_KNOWN = 5        # values before which no unit is in force
 cdef double DRIFTING = 2.0          # deviations that the mean of the latest values may be from that of those before
 cdef int32_t ESTABLISHED = 60       # values before which it may be that far by chance
+cdef double RISING = 1.5            # deviations; the last of uniformly rising values is 1.7 from their mean
 cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
 
 COLUMNS = ("place", "first", "last", "count", "centred", "settled")
@@ -221,9 +222,16 @@ cdef class Scaler(Owner):
         centre[0] = feature.values.mean if feature.centred else 0.0
         return sqrt(feature.values.variance + (feature.values.mean - centre[0]) * (feature.values.mean - centre[0]))
 
-    cdef bint drifts(self, const Feature *feature, double centre, double share) noexcept nogil:
-        """Whether the mean of the latest values, which are this share of all, is far from that of the values before."""
-        return feature.centred and fabs(centre - feature.centre) > DRIFTING * share * feature.size
+    cdef bint drifts(self, const Feature *feature, double centre, double size) noexcept nogil:
+        """Whether the mean of the values since the last ``settle`` is far from that of the values before.
+
+        As that may be chance at first, the last value must then be far from the mean, too, as it is if a feature rises.
+        """
+        cdef const Running *values = &feature.values
+        cdef double share = <double> (self.seen - self.settled_at) / min(values.count, MEMORY)
+        if not feature.centred or fabs(centre - feature.centre) <= DRIFTING * share * feature.size:
+            return False
+        return values.count > ESTABLISHED or fabs(values.last - centre) > RISING * size
 
     cdef bint settle(self, int64_t until) except -1:
         """Put the current units into force for the next ``until`` samples; return whether the ``conversion`` changes a
@@ -234,7 +242,7 @@ cdef class Scaler(Owner):
         """
         cdef Py_ssize_t place
         cdef Feature *feature
-        cdef double size, centre, share
+        cdef double size, centre
         cdef bint found = False
         self.begin_conversion()
         for place in range(self.size if self.active else 0):
@@ -244,8 +252,7 @@ cdef class Scaler(Owner):
             size = self.unit(feature, &centre)
             if size <= 0.0:
                 continue
-            share = <double> (self.seen - self.settled_at) / min(feature.values.count, MEMORY)
-            if feature.values.count > ESTABLISHED and self.drifts(feature, centre, share):
+            if self.drifts(feature, centre, size):
                 feature.settled = False
             elif feature.settled:
                 found = self.change(place, centre, size) or found
