@@ -229,7 +229,7 @@ cdef class Distances(Table):
         """
         cdef Py_ssize_t i, j, place
         cdef int32_t slot
-        self.change_units(to.ratio, to.n)
+        self.change_units(self.per_feature, to.ratio, to.n)
         for place in range(to.n):
             if to.shift[place] != 0.0:
                 self.squares[place] = fmax(

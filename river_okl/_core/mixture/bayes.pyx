@@ -130,7 +130,7 @@ cdef class Bayes(Expert):
 
     cdef void rescale_features(self, const Conversion *to) noexcept:
         cdef Py_ssize_t place, c, i
-        self.change_units(to.ratio, to.n)
+        self.change_units(self.per_feature, to.ratio, to.n)
         for place in range(min(to.n, self.per_feature.room)):
             for c in range(self.per_class.n):
                 i = place * self.per_class.room + c

@@ -45,7 +45,8 @@ cdef class Expert(Table):
 
     cdef void rescale_features(self, const Conversion *to) noexcept:
         """Change the units of the features: what was learned in scaled values is converted to the new ones."""
-        self.change_units(to.ratio, to.n)
+        if self.per_feature is not None:
+            self.change_units(self.per_feature, to.ratio, to.n)
 
     cdef void forget(self, list places) noexcept:
         """Forget the features at these places, which the scaler has dropped."""

@@ -66,6 +66,11 @@ cdef enum:                              # the mixture's own numbers, which are s
     OWN = VARIANCES + PROCESSES
 
 
+cdef inline double bounded(double z) noexcept nogil:
+    """Return a scaled target clipped."""
+    return fmin(fmax(z, -LARGEST_EXACT), LARGEST_EXACT)
+
+
 cdef class TargetMixture(Mixture):
     """Experts on a number, in units of its running mean and standard deviation."""
 
@@ -265,10 +270,8 @@ cdef class TargetMixture(Mixture):
                 event == RESTART
                 or (self.target.sudden and self.target.away < FOLLOWED and self.target.away < self.target.count)
             )
-        y.exact = fmin(fmax((target - self.centre) / self.size, -LARGEST_EXACT), LARGEST_EXACT)
-        y.target = fmin(
-            fmax((clipped(&self.target, target) - self.centre) / self.size, -LARGEST_EXACT), LARGEST_EXACT
-        )
+        y.exact = bounded((target - self.centre) / self.size)
+        y.target = bounded((clipped(&self.target, target) - self.centre) / self.size)
 
     cdef void settle_target(self, bint sudden) noexcept:
         """Put the current unit of the targets into force."""
@@ -278,7 +281,7 @@ cdef class TargetMixture(Mixture):
         if self.seen <= 2 or (ratio == 1.0 and shift == 0.0):
             return
         if sudden:
-            self.difference.last = fmin(fmax(ratio * self.difference.last + shift, -LARGEST_EXACT), LARGEST_EXACT)
+            self.difference.last = bounded(ratio * self.difference.last + shift)
             return
         for expert in self.experts:
             (<Expert> expert).rescale(ratio, shift)

@@ -70,6 +70,6 @@ cdef class Table(Owner):
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
     cpdef int append_class(self, Classes axis) except -1
     cpdef void change_unit(self, double ratio) noexcept
-    cdef void change_units(self, const double *ratio, Py_ssize_t n) noexcept
+    cdef void change_units(self, Axis features, const double *ratio, Py_ssize_t n) noexcept
     cpdef void copy(self, Table other) noexcept
     cpdef int restored(self) except -1

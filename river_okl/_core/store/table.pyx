@@ -102,6 +102,13 @@ cdef class Array:
 cdef dict shared = {}               # all declarations, so that ten thousand models store them only once
 
 
+cdef void multiply(Array array, double *cells, Py_ssize_t n, double factor) noexcept:
+    """Multiply n cells of an array; they are clipped to its bounds."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        cells[i] = fmin(fmax(factor * cells[i], array.low), array.high)
+
+
 cdef class Table(Owner):
     """An object with declared arrays."""
 
@@ -314,40 +321,28 @@ cdef class Table(Owner):
 
     cpdef void change_unit(self, double ratio) noexcept:
         """Convert arrays in units of the target y, which becomes ratio · y; values are clipped to their bounds."""
-        cdef Py_ssize_t i, j, size, after
+        cdef Py_ssize_t i, size, after
         cdef Array array
-        cdef double *cells
-        cdef double factor
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
-            if array.power == 0:
-                continue
-            factor, cells = ratio if array.power == 1 else ratio * ratio, <double *> self.start(array)
-            self.strides(array, None, &size, &after)
-            for j in range(size):
-                cells[j] = fmin(fmax(factor * cells[j], array.low), array.high)
+            if array.power != 0:
+                self.strides(array, None, &size, &after)
+                multiply(array, <double *> self.start(array), size, ratio if array.power == 1 else ratio * ratio)
 
-    cdef void change_units(self, const double *ratio, Py_ssize_t n) noexcept:
+    cdef void change_units(self, Axis features, const double *ratio, Py_ssize_t n) noexcept:
         """Convert arrays in units of the features, whose values x become ratio · x, at their first n places."""
-        cdef Py_ssize_t i, j, k, place, before, after
+        cdef Py_ssize_t i, j, place, before, after
         cdef Array array
-        cdef Axis axis
-        cdef double *cells
-        cdef double factor
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
-            if array.of_feature == 0:
+            if array.of_feature == 0 or not self.strides(array, features, &before, &after):
                 continue
-            for axis in self.axes:
-                if axis.name == "feature":
-                    break
-            self.strides(array, axis, &before, &after)
-            for place in range(min(n, axis.room)):
-                factor = ratio[place] ** array.of_feature
+            for place in range(min(n, features.room)):
                 for j in range(before):
-                    cells = <double *> self.start(array) + (j * axis.room + place) * after
-                    for k in range(after):
-                        cells[k] = fmin(fmax(factor * cells[k], array.low), array.high)
+                    multiply(
+                        array, <double *> self.start(array) + (j * features.room + place) * after, after,
+                        ratio[place] ** array.of_feature
+                    )
 
     cpdef void copy(self, Table other) noexcept:
         """Copy another table of the same declarations and sizes, the last sample included."""
