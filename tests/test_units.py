@@ -59,6 +59,16 @@ def test_a_new_level_or_unit_is_followed(cls, change, columns, centre):
     assert found[4500:].mean() < 1.5 * errors(new, Z[2500:], y[2500:])[2000:].mean()
 
 
+def test_what_was_learned_in_a_rough_unit_is_corrected():
+    """Without noise, too, though a regressor that has seen none trusts what it learned."""
+    found = []
+    for seed in range(4):
+        Z = np.random.default_rng(seed).normal(size=(4600, 3))
+        model = river_okl.OKLRegressor()
+        found.append(errors(model, changed(Z, 600, [0, 1, 2], factor=0.001), Z[:, 0] * Z[:, 1] + Z[:, 2])[3600:].mean())
+    assert np.mean(found) < 0.013
+
+
 @pytest.mark.parametrize("columns", [[0], [*FIVE]], ids=["one", "all"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_detector_sees_a_feature_in_its_new_unit(change, columns):

@@ -208,7 +208,7 @@ class Scaler:
         return found
 
     def learn(self, x):
-        self.waiting = 0
+        self.outlying = 0
         for name, value in x.items():
             if name not in self.known:
                 self.known[name], self.first[name], self.count[name] = Running(), self.seen + 1, 0
@@ -221,7 +221,7 @@ class Scaler:
             self.count[name] += 1
             if self.known[name].add(value):
                 self.settled.discard(name)
-            self.waiting += self.known[name].run > 1
+            self.outlying += self.known[name].run > 0
         for name in self.centred - x.keys():
             if not self.is_centred(name, False):
                 self.centred.discard(name)
@@ -231,6 +231,7 @@ class Scaler:
     def settle(self, until):
         """Put the current units into force; return ratio and shift, z ← ratio z + shift, of features that had one."""
         found, since, self.settled_at = {}, self.seen - self.settled_at, self.seen
+        self.renewed = False
         for name, known in self.known.items():
             centre = known.mean if name in self.centred else 0.0
             size = math.sqrt(known.variance + (known.mean - centre) ** 2)
@@ -245,6 +246,7 @@ class Scaler:
                 found[name] = before[1] / size, (before[0] - centre) / size
             elif 4 * min(known.count, known.away) >= until:
                 self.settled.add(name)
+                self.renewed = self.renewed or known.away < known.count
         return found
 
 
@@ -1079,8 +1081,8 @@ class OKL:
             before = self.sample_weights or [w]
             relative = w * np.mean(before) / np.mean(np.square(before))
             self.sample_weights.append(min(w, 100.0 * np.mean(before)))
-            if self.scaler.waiting:
-                relative *= max(1.0 - self.scaler.waiting / len(self.x), 1e-6)
+            if self.scaler.outlying:
+                relative *= max(1.0 - (self.scaler.outlying / len(self.x)) ** 2, 1e-6)
             self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()
@@ -1368,12 +1370,15 @@ class OKL:
             kernel.weights = dict(w)
 
     def discount(self, before):
-        """Discount evidence by the similarity of old and new kernel: the cosine of the off-diagonal elements."""
+        """Discount evidence by the similarity of old and new kernel, the cosine of the off-diagonal elements, and when a
+        new unit comes into force."""
         off = np.tril_indices(len(self.dictionary), -1)
         for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
             K = kernel.gram(self.dictionary)
             a, b = was[off], K[off]
             keep = clip(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), 1e-3, 1.0) if a.any() and b.any() else 1.0
+            if self.scaler.renewed:
+                keep *= 0.1
             for process in self.processes[2 * i : 2 * i + 2]:
                 process.S = keep * process.S + (1.0 - keep) * process.prior_variance * K
 

@@ -202,8 +202,8 @@ cdef class Mixture(ScaledPoints):
         self.answered()
         if w > 0.0:
             y.w = self.relative(w)
-            if self.scaler.waiting:  # values that may be in a new unit are scaled by the old one
-                y.w *= fmax(1.0 - <double> self.scaler.waiting / x.size, 1e-6)
+            if self.scaler.outlying:  # their scaled values are clipped, and may be in a new unit
+                y.w *= fmax(1.0 - (<double> self.scaler.outlying / x.size) ** 2, 1e-6)
             y.p = self.p
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
@@ -455,7 +455,10 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
-        return self.finish_units(True)
+        self.finish_units(True)
+        if self.scaler.renewed:
+            self.processes.doubt()
+        return 0
 
     cdef int begin_units(self) except -1:
         return self.processes.fill_grams(self.processes.before)

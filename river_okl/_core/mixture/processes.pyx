@@ -42,6 +42,7 @@ JITTER_NOVELTY_KEPT = {
     "binary": (JITTER, 1e-3, 1.0),
     "regression": (1e-4, 3e-4, 1e-3),
 }
+cdef double NEW_UNIT = 0.1          # share of the evidence that is kept when a new unit comes into force
 cdef Py_ssize_t FIRST_ROOM = 8   # initial room of a dictionary, a multiple of the vector width
 NEWCOMER = 2.0                  # reduction of the initial log-weight of a replaced kernel
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
@@ -447,6 +448,11 @@ cdef class Processes(Expert):
                     posterior.discount(keep)
             (<Basis> self.bases[i]).rebuild(self.after[i])
         return 0
+
+    cdef void doubt(self) noexcept:
+        """Discount the evidence, in regression: some samples were learned in a new unit before it was known."""
+        for posterior in self.posteriors:
+            (<Posterior> posterior).discount(fmax(NEW_UNIT, self.least_kept))
 
     # Explanations and state -------------------------------------------------------------------------------------------
 

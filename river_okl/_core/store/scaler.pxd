@@ -34,7 +34,8 @@ cdef class Scaler(Owner):
     cdef readonly Py_ssize_t size
     cdef Py_ssize_t allocated
     cdef list free_places
-    cdef Py_ssize_t waiting     # features of the last sample learned whose values may be in a new unit
+    cdef Py_ssize_t outlying    # features of the last sample learned whose values are outliers
+    cdef bint renewed           # whether the last ``settle`` put a unit that had changed suddenly into force
     cdef readonly int64_t settled_at    # samples learned when units last came into force
     cdef readonly int64_t seen  # samples learned
     cdef readonly Py_ssize_t n_centred

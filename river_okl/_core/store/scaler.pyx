@@ -193,7 +193,7 @@ cdef class Scaler(Owner):
         cdef Feature *feature
         cdef bint centred
         self.add_features(x, size)
-        self.waiting = 0
+        self.outlying = 0
         for i in range(size):
             feature = &self.features[self.places[i]]
             if feature.count == 0:
@@ -208,7 +208,7 @@ cdef class Scaler(Owner):
             if isfinite(x.numbers[i]):
                 if update(&feature.values, x.numbers[i]) != NONE:
                     feature.settled = False
-                self.waiting += waits(feature.values.run)
+                self.outlying += feature.values.run > 0
         if lacking:
             for j in range(self.size):
                 if self.lacks(j) and not self.is_centred(&self.features[j], False):
@@ -245,6 +245,7 @@ cdef class Scaler(Owner):
         cdef double size, centre
         cdef bint found = False
         self.begin_conversion()
+        self.renewed = False
         for place in range(self.size if self.active else 0):
             feature = &self.features[place]
             if feature.key == NULL or feature.word or feature.values.count < LEAST_KNOWN:
@@ -258,6 +259,7 @@ cdef class Scaler(Owner):
                 found = self.change(place, centre, size) or found
             else:
                 feature.settled = 4 * min(feature.values.count, feature.values.away) >= until
+                self.renewed |= feature.settled and feature.values.away < feature.values.count
             feature.centre, feature.size = centre, size
         self.settled_at = self.seen
         return found
