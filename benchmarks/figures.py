@@ -24,6 +24,7 @@ from river import datasets, preprocessing
 from river.datasets import synth
 
 import river_okl
+from benchmarks import filters
 from river_okl.cli import plot
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
@@ -239,8 +240,23 @@ def series() -> None:
     ax.figure.savefig(DOCS / "series.png", dpi=110)
 
 
+def smooth() -> None:
+    """The errors of kernel adaptive filters along Lorenz's series."""
+    ax = panel(7, 3.2, xlabel="values", ylabel="error of 250 values, dB")
+    for name, color in zip(filters.MODELS, plot.COLORS, strict=False):
+        if name == "KRLS-T, NumPy":
+            continue
+        errors = filters.run(name, "Lorenz", 0).errors
+        blocks = errors[: len(errors) // 250 * 250].reshape(-1, 250)
+        ax.plot(
+            250 * (1 + np.arange(len(blocks))), [filters.decibel(block) for block in blocks], color=color, label=name
+        )
+    ax.figure.legend(loc="outside lower center", fontsize="small", frameon=False, ncols=3)
+    ax.figure.savefig(DOCS / "filters.png", dpi=110)
+
+
 def pages() -> None:
-    for picture in (intervals, series, alarms, learned, change, reliability):
+    for picture in (intervals, series, alarms, learned, change, reliability, smooth):
         picture()
 
 

@@ -21,6 +21,7 @@ from river_okl.algorithms.fogd_nogd import FOGDRegressor as FOGDRegressor
 from river_okl.algorithms.fogd_nogd import NOGDClassifier as NOGDClassifier
 from river_okl.algorithms.fogd_nogd import NOGDRegressor as NOGDRegressor
 from river_okl.algorithms.forgetron import ForgetronClassifier as ForgetronClassifier
+from river_okl.algorithms.krls import KRLSRegressor as KRLSRegressor
 from river_okl.algorithms.nbsgd import BSGDClassifier as BSGDClassifier
 from river_okl.algorithms.nbsgd import BSGDRegressor as BSGDRegressor
 from river_okl.algorithms.nbsgd import KernelSGDClassifier as KernelSGDClassifier
@@ -46,6 +47,7 @@ from river_okl.algorithms.perceptron import RBPClassifier as RBPClassifier
 from river_okl.algorithms.pomdr import POMDRClassifier as POMDRClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier as ProjectronClassifier
 from river_okl.algorithms.projectron import ProjectronPlusPlusClassifier as ProjectronPlusPlusClassifier
+from river_okl.algorithms.qklms import QKLMSRegressor as QKLMSRegressor
 from river_okl.algorithms.skegd import SkeGDClassifier as SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier as SOGPClassifier
 from river_okl.algorithms.sogp import SOGPRegressor as SOGPRegressor

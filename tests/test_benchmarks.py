@@ -13,7 +13,20 @@ import numpy as np
 import pytest
 from river import linear_model, preprocessing
 
-from benchmarks import ablation, capymoa, intervals, kappaml, long, runner, streams, timing, unseen, untuned, words
+from benchmarks import (
+    ablation,
+    capymoa,
+    filters,
+    intervals,
+    kappaml,
+    long,
+    runner,
+    streams,
+    timing,
+    unseen,
+    untuned,
+    words,
+)
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier
@@ -306,6 +319,17 @@ def test_words(fresh, tmp_path, monkeypatch, capsys):
     text = page(tmp_path, "words", "--streams", "adult", "STAGGER", "Agrawal(2)")
     assert "adult: not in RIVER_DATA" in capsys.readouterr().out
     assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 3 and "| adult |" not in text
+
+
+def test_filters(tmp_path, monkeypatch):
+    """Our Gaussian process has the error of the paper's equations."""
+    monkeypatch.setattr(filters, "N", 1_300)
+    monkeypatch.setattr(filters, "SEEDS", (1,))
+    ours, theirs = (filters.run(name, "Lorenz", 1).errors for name in ("SOGPRegressor", "KRLS-T, NumPy"))
+    assert filters.decibel(ours[1_000:]) == pytest.approx(filters.decibel(theirs[1_000:]), abs=1.0)
+    assert filters.decibel(ours[1_000:]) < -40.0
+    rows = page(tmp_path, "filters", "--models", "QKLMSRegressor", "the last value")
+    assert rows.count("| `QKLMSRegressor` |") == rows.count("| the last value |") == 1
 
 
 def test_intervals(tmp_path):

@@ -59,8 +59,8 @@ def test_a_dropped_feature_regains_weight():
     assert progressive(river_okl.OKLRegressor(), synth.Friedman(seed=4).take(8000), 6000) < 1.0  # 1.5 without
 
 
-def checkerboard(n, width, inverted=math.inf):
-    rng = random.Random(1)
+def checkerboard(n, width, inverted=math.inf, seed=1):
+    rng = random.Random(seed)
     for t in range(n):
         x = {"a": rng.uniform(0.0, width), "b": rng.uniform(0.0, width)}
         yield x, (int(x["a"]) + int(x["b"]) + (t >= inverted)) % 2
@@ -72,7 +72,8 @@ def test_neighbours_learn_a_checkerboard_of_64_squares():
 
 
 def test_the_latest_samples_follow_an_inverted_checkerboard():
-    assert progressive(river_okl.OKLClassifier(), checkerboard(3000, 6.0, 1500), 2500) > 0.65  # 0.59 without
+    found = [progressive(river_okl.OKLClassifier(), checkerboard(3000, 6.0, 1500, seed), 2500) for seed in range(3)]
+    assert sum(found) / 3 > 0.65  # 0.59 without
 
 
 def test_the_latest_samples_improve_chick_weights():

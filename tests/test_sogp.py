@@ -11,7 +11,9 @@ import pytest
 from river import datasets, preprocessing
 
 import river_okl
+from benchmarks import filters
 from river_okl import kernels
+from river_okl._core.gaussian.process import Process
 from tests import reference, streams
 from tests.discovery import snapshot
 
@@ -66,6 +68,34 @@ def test_many_labels_follow_the_equations():
     np.testing.assert_allclose(model._f.covariance(), twin.process.S, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("jitter", [1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("forgetting", [1.0, 0.999])
+def test_smooth_series_follow_the_equations_in_extended_precision(jitter, forgetting):
+    """With evictions; at a jitter of 1e-8 the paper's update of K⁻¹ has no digits left in double precision."""
+    X, y = filters.lagged(filters.lorenz(700) / 8.0, 6)
+    f = Process(kernels.RBF(0.1)._terms(), 30, 1.0, forgetting, 1e-6, jitter=jitter)
+    twin = filters.KRLST(0.1, 1e-6, forgetting, 30, jitter, np.longdouble)
+    for x, target in zip(X, y, strict=True):
+        (mean,), variance = f.predict(dict(enumerate(x.tolist())))
+        assert mean == pytest.approx(float(twin.predict(x)), abs=1e-6)
+        assert variance > 0.0
+        f.learn(dict(enumerate(x.tolist())), target, 1.0)
+        twin.learn(x, target)
+    f._check()
+
+
+def test_a_smooth_function_is_fitted_as_by_a_gaussian_process_on_the_same_points():
+    model = river_okl.SOGPRegressor(kernels.RBF(5.0), budget=60, noise=1e-6, prior_variance=1.0)
+    X = np.random.default_rng(1).uniform(-3.0, 3.0, 3000)
+    for x in X.tolist():
+        model.learn_one({"x": x}, math.sin(6.0 * x))
+    points = np.array([z["x"] for z, _ in model.support_vectors])
+    K = np.exp(-5.0 * (points[:, None] - points[None]) ** 2) + 1e-6 * np.eye(len(points))
+    alpha = np.linalg.solve(K, np.sin(6.0 * points))
+    for x in np.linspace(-2.9, 2.9, 100).tolist():
+        assert model.predict_one({"x": x}) == pytest.approx(np.exp(-5.0 * (x - points) ** 2) @ alpha, abs=1e-3)
+
+
 def test_below_the_budget_it_is_the_exact_gaussian_process():
     """λ = 1 and no eviction: the closed form of Gaussian process regression."""
     stream = streams.dense(streams.REGRESSION, n=60)
@@ -76,12 +106,12 @@ def test_below_the_budget_it_is_the_exact_gaussian_process():
     def gram(a, b):
         return 1.5 * np.exp(-2.0 * ((a[:, None] - b[None]) ** 2).sum(axis=2))
 
-    noisy = gram(X, X) + 1.5e-3 * np.eye(60) + 0.2 * np.eye(60)
+    noisy = gram(X, X) + 1.5e-6 * np.eye(60) + 0.2 * np.eye(60)
     for x, _ in streams.dense(streams.REGRESSION, n=20, seed=9):
         k = gram(np.array([[*x.values()]]), X)[0]
         found = model.predict_one(x, with_dist=True)
-        assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=5e-3)
-        assert found.sigma**2 == pytest.approx(1.5 * 1.001 - k @ np.linalg.solve(noisy, k) + 0.2, rel=2e-2)
+        assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=1e-5)
+        assert found.sigma**2 == pytest.approx(1.5 * (1.0 + 1e-6) - k @ np.linalg.solve(noisy, k) + 0.2, rel=1e-5)
 
 
 def test_the_sample_with_a_third_label_is_learned_from_the_new_posterior():

@@ -109,6 +109,13 @@ CONFIGURATIONS = {
         {"budget": 1},
     ],
     "OGD": [{"learning_rate": 0.3}, {"l2": 0.1}, {"learning_rate": INVERSE_SCALING}],
+    "KRLS": [{"nu": 0.1}, {"nu": 0.01, "budget": 12}, {"nu": 0.3, "budget": 1}],
+    "QKLMS": [
+        {"epsilon": 0.5},
+        {"epsilon": 0.0},
+        {"epsilon": 0.3, "budget": 12},
+        {"budget": 1, "learning_rate": INVERSE_SCALING},
+    ],
     "OLK": [{"learning_rate": 0.5}, {"learning_rate": 0.5, "radius": 1.0}, {"learning_rate": 0.9, "horizon": 200}],
     "OLRU": [
         {"learning_rate": 0.3, "seed": 3},

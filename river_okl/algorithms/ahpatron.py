@@ -65,7 +65,7 @@ class AVPClassifier(KernelClassifier):
 
     References
     ----------
-    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29295)
+    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29284)
 
     """
 
@@ -157,7 +157,7 @@ class AhpatronClassifier(KernelClassifier):
 
     References
     ----------
-    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29295)
+    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29284)
 
     """
 

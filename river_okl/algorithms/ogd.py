@@ -101,6 +101,8 @@ class OGDRegressor(OGD, KernelRegressor):
     -----
     - See `OGDClassifier` for what is left out of the paper and for the decay.
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
+    - With the squared loss this is the NORMA of kernel adaptive filtering. With `l2=0` it is kernel least mean squares
+      (KLMS) with twice its learning rate.
     - The sample weight multiplies the gradient, not the decay.
 
     Examples

@@ -1,7 +1,7 @@
 """Gaussian processes trained in parallel: the evidence of all shards is added.
 
-The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), S_i = a K - D_i.  Streaming variational
-Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by that of the start:
+The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), the prior N(0, a K).  Streaming
+variational Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by that of the start:
 
     Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
 
@@ -9,8 +9,8 @@ With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's s
 of the start as the shard that forgot most.
 
 If dictionaries differ, Z is their union or, if that is too large, the points of it that explain most of the means.
-With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and D = A D_i Aᵀ.  The jitter of K
-belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
+With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and S = a (K - A K_i Aᵀ) + A S_i Aᵀ.
+The jitter of K belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
 
 After kernels moved or points were evicted, a shard's precision may be below its start's in some direction, and a sum
 would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards' mean precision,
@@ -49,50 +49,50 @@ class Posterior(NamedTuple):
     """The posterior of f at the points of a dictionary."""
 
     means: Arrays  # [columns, n]
-    learned: Arrays  # D [n, n]
+    covariance: Arrays  # [n, n]
 
-    def at(self, A: Arrays) -> Posterior:
-        """Return the posterior of A f."""
-        return Posterior(self.means @ A.T, A @ self.learned @ A.T)
+    def at(self, A: Arrays, unexplained: Arrays) -> Posterior:
+        """Return the posterior of A f, to whose prior variance this is added."""
+        return Posterior(self.means @ A.T, unexplained + A @ self.covariance @ A.T)
 
 
-def added(
-    shards: Shards, prior_variance: float, forgetting: float, K: Arrays, start: Posterior, posteriors: list[Posterior]
-) -> Posterior:
-    """Return Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
+def added(shards: Shards, prior: Arrays, forgetting: float, start: Posterior, posteriors: list[Posterior]) -> Posterior:
+    """Return Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary; the prior is a K, with the jitter of K."""
     evidence, steps = shards.evidence.tolist(), shards.learned
     moved = [
         i
         for i, posterior in enumerate(posteriors)
-        if evidence[i] > 0.0 and not all(map(np.array_equal, posterior, _forgotten(start, forgetting, steps[i])))
+        if evidence[i] > 0.0 and not all(map(np.array_equal, posterior, _forgotten(start, prior, forgetting, steps[i])))
     ]
     if not moved:
-        return _forgotten(start, forgetting, max(steps))
+        return _forgotten(start, prior, forgetting, max(steps))
     if len(moved) == 1 and evidence[moved[0]] == 1.0 and steps[moved[0]] == max(steps):
         return posteriors[moved[0]]
-    L: Arrays = np.asarray(np.linalg.cholesky(prior_variance * K), dtype=np.float64)
+    L: Arrays = np.asarray(np.linalg.cholesky(prior), dtype=np.float64)
     whiten: Arrays = np.tril(lapack.dtrtri(L, lower=1)[0])
-    before = {k: _natural(_forgotten(start, forgetting, k), whiten) for k in {*steps}}
+    before = {k: _natural(_forgotten(start, prior, forgetting, k), whiten) for k in {*steps}}
     total, average = before[max(steps)], np.zeros(1)
     mass = sum(evidence[i] * steps[i] for i in moved)
     for i in moved:
         own = _natural(posteriors[i], whiten)
         total = total + evidence[i] * (own - before[steps[i]])
         average = average + evidence[i] * steps[i] / mass * own
-    _, failed = lapack.dpotrf((total - SAFE * average)[:, : len(K)], lower=1)
-    precision, linear = np.hsplit(average if failed else total, [len(K)])
+    _, failed = lapack.dpotrf((total - SAFE * average)[:, : len(prior)], lower=1)
+    precision, linear = np.hsplit(average if failed else total, [len(prior)])
     covariance = inverse(precision)
-    return Posterior((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
+    return Posterior((L @ (covariance @ linear)).T.copy(), L @ covariance @ L.T)
 
 
-def _forgotten(posterior: Posterior, forgetting: float, steps: int) -> Posterior:
+def _forgotten(posterior: Posterior, prior: Arrays, forgetting: float, steps: int) -> Posterior:
     keep = forgetting**steps
-    return Posterior(math.sqrt(keep) * posterior.means, keep * posterior.learned) if keep < 1.0 else posterior
+    if keep == 1.0:
+        return posterior
+    return Posterior(math.sqrt(keep) * posterior.means, keep * posterior.covariance + (1.0 - keep) * prior)
 
 
 def _natural(posterior: Posterior, whiten: Arrays) -> Arrays:
     """Return [Λ, Λ μ], side by side, in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
-    covariance = np.eye(len(whiten)) - whiten @ posterior.learned @ whiten.T
+    covariance = whiten @ posterior.covariance @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
     return np.hstack([precision, precision @ (whiten @ posterior.means.T)])
 
@@ -125,6 +125,17 @@ def inverse(K: Arrays) -> Arrays:
     return symmetric
 
 
+def factored(K: Arrays) -> State:
+    """Return the state of a ``Basis``: R, with RᵀR = K⁻¹."""
+    ridge = 0.0
+    while True:
+        L, failed = lapack.dpotrf(K + ridge * K.diagonal().max(initial=0.0) * np.eye(len(K)), lower=1)
+        if not failed:
+            R = lapack.dtrtri(L, lower=1)[0] if len(K) else K
+            return {"n": len(K), "factor": packed(R), "order": np.arange(len(K), dtype=np.int32)}
+        ridge = 10.0 * ridge + 1e-12
+
+
 # Several processes over one dictionary --------------------------------------------------------------------------------
 
 
@@ -145,21 +156,25 @@ class Bank(NamedTuple):
     weights: Arrays  # [kernel, prior] of the processes, when points are chosen
 
     def merged(self, shards: Shards, capacity: int) -> tuple[Positions, list[State], list[State]]:
-        """Return the points of the merged dictionary, and the states of every K⁻¹ and of every posterior."""
+        """Return the points of the merged dictionary, and the states of every basis and of every posterior."""
         moved = [i for i, share in enumerate(shards.shares) if share > 0.0]
         chosen = np.unique(np.concatenate([self.kernels[0].places[1 + i].at for i in moved]))
         if len(chosen) > capacity:
             chosen = self.spanning(chosen, shards.shares, moved, capacity)
-        inverses, found = [], []
+        bases, found = [], []
         for gram, places, posteriors in self.kernels:
             K = gram(chosen, chosen)
-            inverses.append({"n": len(chosen), "inverse": packed(inverse(K))})
+            bases.append(factored(K))
             views = [of.seen_from(chosen, gram(chosen, of.at), self.space.same(chosen, of.at)) for of in places]
+            unexplained = [_unexplained(K, A, gram(of.at, of.at)) for A, of in zip(views, places, strict=True)]
             for b, (prior_variance, forgetting) in enumerate(self.priors):
-                start, *ends = (of[b].at(A) for of, A in zip(posteriors, views, strict=True))
-                end = added(shards, prior_variance, forgetting, K, start, ends)
-                found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
-        return chosen, inverses, found
+                start, *ends = (
+                    of[b].at(A, prior_variance * rest)
+                    for of, A, rest in zip(posteriors, views, unexplained, strict=True)
+                )
+                end = added(shards, prior_variance * K, forgetting, start, ends)
+                found.append({"means": end.means, "covariance": packed(end.covariance), "factor": 1.0})
+        return chosen, bases, found
 
     def spanning(self, held: Positions, shares: Arrays, moved: list[int], capacity: int) -> Positions:
         """Return the points in ``held`` that explain most of all means."""
@@ -186,6 +201,17 @@ class Bank(NamedTuple):
         return candidates[np.sort(pursued(K, scaled, capacity))]
 
 
+def _unexplained(K: Arrays, A: Arrays, of_points: Arrays) -> Arrays:
+    """Return K - A K_i Aᵀ, the covariance of f at points given f at those of a dictionary, for a prior variance of 1.
+
+    It is exactly 0 at a point of that dictionary.
+    """
+    found = K - A @ of_points @ A.T
+    exact = (np.count_nonzero(A, axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
+    found[exact] = found[:, exact] = 0.0
+    return found
+
+
 # One process ----------------------------------------------------------------------------------------------------------
 
 
@@ -198,16 +224,13 @@ def merged(shards: Shards) -> Any:
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
     X, rows, _ = joined(states, {name: j for j, name in enumerate(names)})
-    space = Space(X, model._f.kernel.terms)
+    space = Space(X, model._f.kernel.terms, 1.0 + model._f.basis.jitter)
     gram = functools.partial(space.gram, model._f.kernel, None)
     grams = [gram(at, at) for at in rows]
     prior_variance = float(shards.models[0]._f.posterior.prior_variance)
     places = [Places(at, inverse(K)) for at, K in zip(rows, grams, strict=True)]
     # if the kernel has moved, the mean and the covariance of f are kept
-    posteriors = [
-        [Posterior(each._f.means(), prior_variance * K - each._f.covariance())]
-        for each, K in zip(with_start, grams, strict=True)
-    ]
+    posteriors = [[Posterior(each._f.means(), each._f.covariance())] for each in with_start]
     kernels = [OfKernel(gram, places, posteriors)]
     bank = Bank(space, kernels, [(prior_variance, model.forgetting)], np.ones((1, 1)))
     chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)
@@ -218,7 +241,7 @@ def merged(shards: Shards) -> Any:
             "basis": basis,
             "prior_variance": prior_variance,
             "seen": shards.total(lambda each: each._f.seen),
-            "posterior": posterior,
+            "posterior": posterior | {"noise": model.noise},
         }
     )
     return model

@@ -419,6 +419,15 @@ class Merging:
         found: Arrays = self.mean(lambda each: self.of_processes(each, each.processes[name]))
         return found
 
+    def noises(self) -> list[float]:
+        """Return the noise of every process, averaged over the kernels that correspond to the merged ones."""
+
+        def of(each: Mixed) -> Arrays:
+            return self.of_processes(each, np.array([state["noise"] for state in each.processes["posteriors"]]))
+
+        found: list[float] = self.mean(of).tolist()
+        return found
+
     def sample_weights(self) -> Arrays:
         """Return the moments of the sample weights."""
         mean = self.moments(lambda each: each.sample_weights)
@@ -449,22 +458,21 @@ class Merging:
         """Return its posteriors with kernel k at its dictionary, in merged units and under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
-        changed: Any = 0.0  # K of the merged kernel minus its own
-        keep = 1.0  # as in Processes.exchange
         same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
+        was, keep = K, 1.0  # as in Processes.exchange
         if own != self.kernels[k] or not same:
             was = self.space.gram(own, each.weights[:, own.metric], rows, rows)
-            changed = K - was
             keep = max(each.f.processes.least_kept, alike(was, K))
         found = []
         states = each.processes["posteriors"][each.of_kernel(source)]
         for state, (_, prior_variance, _) in zip(states, POSTERIORS_OF[self.task], strict=True):
-            learned = keep * (state["factor"] * unpacked(state["learned"], len(rows)) + prior_variance * changed)
+            factor, stored = state["factor"], unpacked(state["covariance"], len(rows))
+            covariance = factor * stored + (1.0 - factor) * prior_variance * was
             means = state["means"]
             if self.task == "regression":
                 ratio, shift = self.units(each)
                 means = ratio * means + shift
-            found.append(Posterior(means, learned))
+            found.append(Posterior(means, keep * covariance + (1.0 - keep) * prior_variance * K))
         return found
 
     def dictionary(self, capacity: int) -> tuple[Positions, list[State], list[State]]:
@@ -527,7 +535,7 @@ class Merging:
             "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]),
             **{name: self.mean_of_processes(name) for name in ("inverse_temperatures", "curvatures", "residuals")},
             "bases": bases,
-            "posteriors": posteriors,
+            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, self.noises(), strict=True)],
         }
         experts: State = {"processes": processes}
         for expert in f.experts:

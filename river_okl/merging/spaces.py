@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from river_okl._core.gaussian.process import DIAGONAL
 from river_okl._core.kernel.compiled import CompiledKernel
 
 Arrays = NDArray[np.float64]
@@ -32,7 +31,7 @@ class Means(Protocol):
 class Space:
     """Kernels over points, the rows of a sparse or dense matrix whose columns are their features."""
 
-    def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
+    def __init__(self, X: Any, terms: Any, diagonal: float = 1.0) -> None:
         self.kernel, self.diagonal = CompiledKernel(terms), diagonal
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()

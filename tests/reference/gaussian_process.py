@@ -7,12 +7,15 @@ import math
 import numpy as np
 from scipy import special
 
+from tests.reference.expansion import Twin
+
 
 class Process:
-    """The posterior of f at the dictionary: μ and S."""
+    """The posterior of f at the dictionary: μ and S.  A sample that is not added changes S only from a least b v on."""
 
-    def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
+    def __init__(self, kernel, forgetting, prior_variance, noise, columns=1, resolved=0.0):
         self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
+        self.resolved = resolved
         self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
         self.inverse_temperature, self.curvature = 6.0, 1.0
 
@@ -38,7 +41,7 @@ class Process:
             self.mu = np.vstack([self.mu, self.m])
             self.h = np.append(self.h, self.v)
         self.mu = self.mu + np.outer(self.h, c)
-        if joins or b * self.v >= 0.01:
+        if joins or b * self.v >= self.resolved:
             self.S = self.S - b * np.outer(self.h, self.h)
 
     def probit(self, y, w):
@@ -56,43 +59,36 @@ class Process:
 
     def take_over(self, other):
         self.mu, self.S = other.mu.copy(), other.S.copy()
+        self.noise = other.noise
         self.inverse_temperature, self.curvature = other.inverse_temperature, other.curvature
 
 
 class SOGP:
     """One process, whose inverses are recomputed at every step."""
 
-    JITTER = 1e-3
-
     def __init__(self, kappa, budget, prior_variance, forgetting, noise=None, columns=1):
         self.kappa, self.budget, self.noise, self.Z = kappa, budget, noise, []
+        self.jitter = 1e-3 if noise is None or columns > 1 else 1e-6
         self.process = Process(self, forgetting, prior_variance, noise, columns)
 
     def gram(self):
         K = np.array([[self.kappa(z, v) for v in self.Z] for z in self.Z]).reshape(len(self.Z), len(self.Z))
-        return K + self.JITTER * np.diag(np.diag(K))
+        return K + self.jitter * np.diag(np.diag(K))
 
     def look(self, x):
         """Mean and variance of f(x)."""
         k, own = np.array([self.kappa(z, x) for z in self.Z]), self.kappa(x, x)
         self.K = self.gram()
         self.q = np.linalg.solve(self.K, k) if self.Z else k
-        self.ald_residual = max((1.0 + self.JITTER) * own - k @ self.q, 0.5 * self.JITTER * own)
-        self.novel = self.ald_residual > 1e-3 * (1.0 + self.JITTER) * own
+        self.ald_residual = max((1.0 + self.jitter) * own - k @ self.q, 0.5 * self.jitter * own)
+        self.novel = self.ald_residual > 2.0 * self.jitter * (1.0 + self.jitter) * own
         self.process.look()
         return self.process.m, self.process.v
 
-    def is_confident(self, y, m, v):
-        if self.noise is None:
-            return special.ndtr(y * m[0] / math.sqrt(1.0 + v)) >= 0.7
-        if len(m) == 1:
-            return (y[0] - m[0]) ** 2 <= v + self.noise
-        return special.softmax(6.0 * m)[int(np.argmax(y))] >= 0.7
-
     def learn(self, x, y, w=1.0):
         """y is ±1 (probit) without noise, a vector of targets with noise."""
-        confident, process = self.is_confident(y, *self.look(x)), self.process
-        joins = self.novel and not (len(self.Z) >= self.budget and confident)
+        self.look(x)
+        process, joins = self.process, self.novel
         process.forget()
         step = process.probit(y, w) if self.noise is None else process.gaussian(y, w)
         process.learn(*step, joins)
@@ -107,3 +103,23 @@ class SOGP:
             keep.pop()
             self.Z = [self.Z[j] for j in keep]
             process.mu, process.S = process.mu[keep], process.S[np.ix_(keep, keep)]
+
+
+class KRLSRegressor(Twin):
+    """Engel, Mannor & Meir 2004, table 1, by its definition: least squares over all samples, each as its projection."""
+
+    nu, budget = 1e-4, None
+
+    def learn(self, x, y):
+        if not self.support:
+            self.rows, self.targets = np.ones((1, 1)), np.array([y])
+            self.add(x, y / self.kernel(x, x), y)
+            return
+        k, own, K = self.row(x), self.kernel(x, x), self.gram()
+        a = np.linalg.solve(K, k)
+        if own - k @ a > max(self.nu, 1e-12 * own) and len(self.support) != self.budget:
+            self.add(x, 0.0, y)
+            self.rows, a = np.pad(self.rows, ((0, 0), (0, 1))), np.eye(len(self.support))[-1]
+        self.rows, self.targets = np.vstack([self.rows, a]), np.append(self.targets, y)
+        values = np.linalg.lstsq(self.rows, self.targets, rcond=None)[0]
+        self.alpha = np.linalg.solve(self.gram(), values).tolist()

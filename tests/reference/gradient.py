@@ -40,6 +40,30 @@ class OGDRegressor(OGDClassifier):
     loss = Squared()
 
 
+class QKLMSRegressor(Twin):
+    """Chen, Zhao, Zhu & Príncipe 2012, algorithm 1.
+
+    Decision: the nearest point is that of the kernel's space, as kernels of the distance have it.
+    """
+
+    learning_rate, epsilon, budget = 0.3, 0.1, None
+
+    def learn(self, x, y):
+        self.t += 1
+        step = step_size(self.learning_rate, self.t) * (y - self.f(x))
+        if step == 0:
+            return
+        distances = [self.kernel(z, z) - 2 * self.kernel(z, x) + self.kernel(x, x) for z in self.support]
+        if distances:
+            c = smallest(distances, self.birth)
+            z = self.support[c]
+            apart = math.sqrt(sum((x.get(name, 0.0) - z.get(name, 0.0)) ** 2 for name in {**x, **z}))
+            if apart <= self.epsilon or len(self.support) == self.budget:
+                self.alpha[c] += step
+                return
+        self.add(x, step, y)
+
+
 class OLKClassifier(GradientTwin):
     """He & Kwok 2014, Algorithm 1."""
 

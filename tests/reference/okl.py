@@ -27,7 +27,7 @@ POSTERIORS = {  # λ, a, σ²
 FIRST = 4.0, 1  # scale, metric
 # Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, neighbours, forests;
 # then (naive Bayes and) the stack
-EXPERTS = 6 + 1 + 2 + 1 + 1 + 2
+EXPERTS = 6 + 1 + 3 + 1 + 1 + 2
 TREES = ((3, 1), (4, 2))  # trees of each forest, and one in how many features is a candidate
 
 
@@ -530,8 +530,8 @@ class Intervals:
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
-    def __init__(self, scaler=None):
-        self.rate, self.scaler = 0.03, scaler  # for the model with quadratic features
+    def __init__(self, rate, scaler=None):
+        self.rate, self.scaler = rate, scaler  # for the model with quadratic features
         self.columns = [{}]  # coefficients by name, quadratic ones by (name, "squared"); the bias by None
 
     def ask(self, x):
@@ -897,11 +897,15 @@ class OKL:
         self.precision = precision  # that of scaled features
         self.scaler, self.previous, self.slopes = Scaler(), None, {}
         self.squares, self.differences, self.n_pairs = {}, {}, 0  # Σ x² and Σ (x - x')² of consecutive samples
-        jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
+        jitter, novel = (1e-6, 5e-4) if task == "regression" else (1e-3, 1e-3)
         self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
-        self.processes = [Process(kernel, *posterior) for kernel in self.kernels for posterior in POSTERIORS[task]]
+        self.processes = [
+            Process(kernel, *posterior, resolved=0.01) for kernel in self.kernels for posterior in POSTERIORS[task]
+        ]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
-        self.linears = [] if task == "regression" else [Linear(), Linear(self.scaler), Logistic()]
+        self.linears = (
+            [] if task == "regression" else [Linear(0.03), Linear(0.01), Linear(0.03, self.scaler), Logistic()]
+        )
         self.neighbours = Neighbours()
         self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2
@@ -970,7 +974,7 @@ class OKL:
             self.log_then, self.shares, self.changes = None, np.array([0.45, 0.45, 0.1]), Changes(4.0, 0.05)
             old, self.processes = self.processes, []
             for i, before in enumerate(old):
-                process = Process(before.kernel, *POSTERIORS["multiclass"][i % 2], columns=2)
+                process = Process(before.kernel, *POSTERIORS["multiclass"][i % 2], columns=2, resolved=0.01)
                 p = special.ndtr(before.mu[:, 0] / np.sqrt(1.0 + np.diag(before.S)))
                 process.mu = np.stack([1.0 - p, p], axis=1)
                 process.S = before.S * process.prior_variance / before.prior_variance
@@ -1165,9 +1169,9 @@ class OKL:
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
         joins = any(kernel.novel for kernel in self.kernels)
-        if len(self.dictionary) >= self.most_dictionary and confident:
+        if self.task != "regression" and len(self.dictionary) >= self.most_dictionary and confident:
             joins = False
-        for process in self.processes:
+        for e, process in enumerate(self.processes):
             process.forget()
             if self.task == "regression":
                 step = process.gaussian(y, w)
@@ -1177,6 +1181,9 @@ class OKL:
                 step = process.gaussian(np.eye(self.n_classes)[y], w)
             process.learn(*step, joins)
             process.m = process.m + step[0] * process.v
+            if self.task == "regression" and process.forgetting == 1.0:
+                r = self.judgement.residual[e]
+                process.noise = clip(process.noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)
         if self.task == "regression" and w > 1.0:
             of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
             for judgement in self.judgements:
@@ -1265,7 +1272,7 @@ class OKL:
     def evict_from_dictionary(self):
         losses = 0.0
         for w, process in zip(self.among, self.processes, strict=True):
-            if self.n_classes > 64 and w < 0.1:
+            if w < 0.1:
                 continue
             Q = np.linalg.inv(process.kernel.gram(self.dictionary))
             losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
@@ -1370,8 +1377,8 @@ class OKL:
             kernel.weights = dict(w)
 
     def discount(self, before):
-        """Discount evidence by the similarity of old and new kernel, the cosine of the off-diagonal elements, and when a
-        new unit comes into force."""
+        """Discount evidence by the similarity of old and new kernel, the cosine of the off-diagonal elements, and when
+        a new unit comes into force."""
         off = np.tril_indices(len(self.dictionary), -1)
         for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
             K = kernel.gram(self.dictionary)

@@ -1,27 +1,37 @@
+from libc.stdint cimport int32_t
+
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.store.memory cimport Owner
 
-cdef double JITTER
+cdef double JITTER, SMALLEST_FACTOR
 
 
 cdef class Basis(Owner):
-    # K⁻¹ of the points of a dictionary under one kernel.
-    cdef readonly Py_ssize_t capacity
-    cdef double jitter              # ε, a multiple of κ(z, z)
-    cdef Triangle inverse
-    cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
-    cdef double *column             # [capacity] scratch
-    cdef double *products           # [2, capacity, capacity] scratch of ``add_losses`` for many columns
+    # K⁻¹ of the points of a dictionary under one kernel, as RᵀR.
+    cdef readonly Py_ssize_t n, capacity
+    cdef readonly double jitter     # ε, a multiple of κ(z, z)
+    cdef double *factor             # [capacity, capacity] R, lower triangular; all else is 0
+    cdef int32_t *order             # [capacity] position of the point of each row
+    cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample, as all below
+    cdef double *ordered            # [capacity] a vector in the order of the rows; 0 from n on
+    cdef double *half               # [capacity] R times it
+    cdef double *solution           # [capacity] RᵀR times it
+    cdef double *diagonal           # [capacity] K⁻¹_ii, scratch of ``add_losses``
+    cdef double *products           # [3, capacity, capacity] scratch of ``add_losses`` for many columns
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
-    cdef double ald_residual             # γ of the last sample
+    cdef double ald_residual        # γ of the last sample
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_products(self) except -1
-    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept
+    cdef void find_diagonal(self) noexcept nogil
+    cdef void add_losses(
+        self, const double *means, Py_ssize_t columns, double weight, double *alpha, double *out
+    ) noexcept
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
     cdef void add(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef object rows(self)
     cdef void rebuild(self, const double *gram) noexcept nogil
     cdef void solve(self, const double *values, double *out) noexcept nogil
 
@@ -29,12 +39,14 @@ cdef class Basis(Owner):
 cdef class Posterior(Owner):
     # The posterior of f at the points of a dictionary.
     cdef readonly Basis basis
-    cdef readonly double prior_variance, forgetting, noise
+    cdef readonly double prior_variance, forgetting
+    cdef readonly double noise      # σ²
     cdef readonly bint numeric          # whether targets are numbers, and no indices of classes
     cdef readonly Py_ssize_t columns
     cdef double *means              # [columns, capacity] μ
-    cdef Triangle learned           # D / factor
-    cdef double factor
+    cdef Triangle covariance        # C
+    cdef double factor              # f
+    cdef double resolved            # least b v, without a new point, at which S is updated
     cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample; scratch, as all below
     cdef double *mean               # [columns] E f(x)
     # the step of the means, deferred to the next ``predict``, which reads all means: μ ← shrink μ + step was_h
@@ -50,7 +62,7 @@ cdef class Posterior(Owner):
     cdef void predict(self, const double *k) noexcept nogil
     cdef void predict_variance(self) noexcept nogil
     cdef void forget(self, const double *k) noexcept nogil
-    cdef void fold(self) noexcept nogil
+    cdef void fold(self, const double *gram) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef void answer(self, double inverse_temperature, double *p) noexcept nogil
     cdef double likelihood(self, double target, double w) noexcept nogil
@@ -58,9 +70,8 @@ cdef class Posterior(Owner):
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
     cdef object read_means(self)
-    cdef void restart(self) noexcept nogil
-    cdef void exchange(self, const double *before, const double *after) noexcept nogil
-    cdef void discount(self, double keep) noexcept nogil
+    cdef void restart(self, const double *gram) noexcept nogil
+    cdef void exchange(self, const double *before, const double *after, double keep) noexcept nogil
     cdef void take_over(self, Posterior other) noexcept nogil
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept
 

@@ -2,26 +2,27 @@
 
 Prior f ~ GP(0, a κ).  For a dictionary Z of n points, with K = κ(Z, Z) + ε I, it keeps
 
-    Basis      K⁻¹                      for each kernel
+    Basis      R with RᵀR = K⁻¹         for each kernel
     Posterior  μ = E f(Z)               for each prior variance a, forgetting factor λ and column of targets
-               S = Cov f(Z) = a K - D   as D, the evidence, so that forgetting is a factor and no step touches K
+               S = Cov f(Z)             as C and f, S = f C + (1 - f) a K, so that no forgetting touches K
 
-At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the ALD residual:
+At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - ‖R k‖², the ALD residual:
 
-    h = Cov(f(Z), f(x)) = a k - D q     m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
+    h = Cov(f(Z), f(x)) = S q           m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
 
 A likelihood turns m, v and the target into c, the step of the mean, and b, the reduction of the variance.  Then
 
-    forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
-    x is not added  μ ← μ + c h,  D ← D + b h hᵀ
-    x is added      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,
-                    K⁻¹ ← [[K⁻¹, 0], [0, 0]] + [q; -1] [q; -1]ᵀ / γ
-    i is removed    with its rows and columns;  K⁻¹ ← K⁻¹ - K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
+    forgetting      f ← λ f,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
+    x is not added  μ ← μ + c h,  S ← S - b h hᵀ
+    x is added      p = [h; v]:  μ ← [μ; m] + c p,  S ← [[S, h], [hᵀ, v]] - b p pᵀ,  R ← [[R, 0], [-qᵀ, 1] / √γ]
+    i is removed    with its row and column of S; rotations make column i of R zero but for the last row, which goes
+
+These are the equations of Csató & Opper 2002; with forgetting and the Gaussian likelihood those of KRLS-T, Van
+Vaerenbergh et al. 2012.  One thing is written differently: K⁻¹ as RᵀR.  The usual update of K⁻¹ after a removal is a
+difference of large matrices, which has no digits left if the jitter is small; rotations add no error.
 
 Most numbers are means, one per point and column.  Their step is deferred to the next prediction, which reads them all.
-
-Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  If b v is
-below ``RESOLVED`` and x is not added, D is left unchanged: the step is then one product with D.
+If b v is below ``resolved`` and x is not added, S may be left unchanged: the step is then one product with C.
 
 The jitter ε is ``JITTER`` κ(x, x), unless its basis was given another multiple.
 """
@@ -34,75 +35,58 @@ import numpy as np
 from river_okl._core.calibration cimport softmax
 from river_okl._core.linalg cimport mirror
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.memory cimport array_of, fill, viewed
 
-from river_okl._core.states import LARGEST_MEAN, checked_float, checked_numbers, checked_whole
+from river_okl._core.states import LARGEST_MEAN, checked_array, checked_float, checked_numbers, checked_whole
 
 JITTER = 1e-3                   # of κ(x, x)
 # A posterior restarts if its variance at a point exceeds this multiple of the prior's. It was learned from features of
-# another size: its means belong to points that are negligible now, and would be extrapolated to new ones, and the
-# difference of K and D is rounding.
+# another size: its means belong to points that are negligible now, and would be extrapolated to new ones.
 cdef double BEYOND = 1e8
-cdef double RESOLVED = 0.01
-cdef double SMALLEST_FACTOR = 1e-60
-cdef Py_ssize_t MANY = 5        # columns from which on ``add_losses`` fills both triangles of K⁻¹
-cdef Py_ssize_t VERY_MANY = 64  # columns above which it forms Σ μ μᵀ before its products with K⁻¹
+LARGEST_FACTOR = 1e160           # R, of a state: its square is finite
+cdef double SMALLEST_FACTOR = 1e-12  # at which ``fold`` is due
+cdef Py_ssize_t VERY_MANY = 64  # columns above which ``add_losses`` forms Σ μ μᵀ before its products with K⁻¹
 
 
 cdef class Basis(Owner):
-    """K⁻¹ of the points of a dictionary, with initial room for ``room`` points."""
+    """R, with RᵀR = K⁻¹, of the points of a dictionary, with initial room for ``room`` points."""
 
     def __init__(self, Py_ssize_t room, double jitter=JITTER):
         self.jitter = jitter
-        self.inverse = Triangle(room)
-        self.capacity = self.inverse.capacity
-        self.q = self.doubles(NULL, 0, self.capacity)
-        self.column = self.doubles(NULL, 0, self.capacity)
-
-    @property
-    def n(self):
-        """Number of points."""
-        return self.inverse.n
+        self.reserve((room + 7) // 8 * 8)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Reserve room for ``capacity`` points, at least as many as before."""
+        """Reserve room for ``capacity`` points, a multiple of eight, at least as many as before."""
+        cdef Py_ssize_t r, n = self.n
+        cdef double *factor = self.doubles(NULL, 0, capacity * capacity)
+        for r in range(n):
+            memcpy(factor + r * capacity, self.factor + r * self.capacity, n * 8)
+        self.release(self.factor)
+        self.factor = factor
+        self.order = <int32_t *> self.resize(self.order, self.capacity, capacity, 4)
         self.q = self.doubles(self.q, self.capacity, capacity)
-        self.column = self.doubles(self.column, self.capacity, capacity)
+        self.ordered = self.doubles(self.ordered, self.capacity, capacity)
+        self.half = self.doubles(self.half, 0, capacity)
+        self.solution = self.doubles(self.solution, 0, capacity)
+        self.diagonal = self.doubles(self.diagonal, 0, capacity)
         if self.products != NULL:
-            self.products = self.doubles(self.products, 0, 2 * capacity * capacity)
-        self.inverse.reserve(capacity)
+            self.products = self.doubles(self.products, 0, 3 * capacity * capacity)
         self.capacity = capacity
         return 0
 
     cdef int reserve_products(self) except -1:
-        """Reserve room for ``add_losses``."""
+        """Reserve room for ``add_losses`` of many columns."""
         if self.products == NULL:
-            self.products = self.doubles(NULL, 0, 2 * self.capacity * self.capacity)
+            self.products = self.doubles(NULL, 0, 3 * self.capacity * self.capacity)
         return 0
-
-    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept:
-        """Implement ``Posterior.add_losses`` for many columns: Σ α_i² is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
-        cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
-        cdef double *squares = self.products
-        cdef double *product = self.products + ld * ld
-        cdef const double *inverse = self.inverse.numbers
-        self.inverse.mirror()
-        memset(self.products, 0, 2 * ld * ld * 8)
-        linalg.add_product(means, 1, ld, n, means, ld, n, columns, True, squares, ld)
-        mirror(squares, ld, n)
-        linalg.add_product(inverse, ld, 1, n, squares, ld, n, n, False, product, ld)
-        for i in range(n):
-            out[i] += weight * linalg.dot(product + i * ld, inverse + i * ld, n) / (
-                inverse[i * ld + i] * inverse[i * ld + i]
-            )
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil:
         """Compute q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
-        self.inverse.times(1.0, k, self.q)
+        self.solve(k, self.q)
         self.self_similarity = self_similarity * (1.0 + self.jitter)
         self.ald_residual = self.self_similarity
-        if self.inverse.n:
-            self.ald_residual -= linalg.dot(k, self.q, self.inverse.n)
+        if self.n:
+            self.ald_residual -= linalg.dot(self.half, self.half, self.n)
         # for a linear kernel and x = 0, κ(x, x) is 0, and there is nothing to learn
         self.ald_residual = fmax(self.ald_residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
@@ -112,52 +96,125 @@ cdef class Basis(Owner):
 
     cdef void solve(self, const double *values, double *out) noexcept nogil:
         """Set out = K⁻¹ values."""
-        self.inverse.times(1.0, values, out)
+        cdef Py_ssize_t r
+        for r in range(self.n):
+            self.ordered[r] = values[self.order[r]]
+        if self.n:
+            linalg.factored_times(self.factor, self.capacity, self.n, self.ordered, self.half, self.solution)
+        for r in range(self.n):
+            out[self.order[r]] = self.solution[r]
 
     cdef void add(self) noexcept nogil:
         """Add the sample of the last ``project``."""
-        cdef Py_ssize_t n = self.inverse.n
-        memcpy(self.column, self.q, n * 8)
-        self.column[n] = -1.0
-        self.inverse.grow()
-        self.inverse.move(1.0 / self.ald_residual, self.column)
+        cdef Py_ssize_t r, n = self.n
+        cdef double root = sqrt(self.ald_residual)
+        cdef double *row = self.factor + n * self.capacity
+        for r in range(n):
+            row[r] = -self.q[self.order[r]] / root
+        row[n] = 1.0 / root
+        self.order[n] = <int32_t> n
+        self.n = n + 1
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i; the last takes its position."""
-        self.inverse.row(i, self.column)
-        self.inverse.move(-1.0 / self.column[i], self.column)
-        self.inverse.remove(i)
+        cdef Py_ssize_t r, at = 0, last = self.n - 1
+        while self.order[at] != i:
+            at += 1
+        linalg.remove_factored(self.factor, self.capacity, self.n, at)
+        for r in range(at, last):
+            self.order[r] = self.order[r + 1]
+        for r in range(last):
+            if self.order[r] == last:
+                self.order[r] = <int32_t> i
+        self.n = last
+        self.ordered[last] = 0.0
 
     cdef void rebuild(self, const double *gram) noexcept nogil:
-        """Recompute K⁻¹ from K by Cholesky: after a change of the kernel, and regularly against rounding errors."""
-        cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
+        """Recompute R from K by Cholesky, after a change of the kernel."""
+        cdef Py_ssize_t i, n = self.n, ld = self.capacity
         cdef double jitter = 0.0, largest = 1e-300
-        cdef double *a = self.inverse.numbers
-        self.inverse.weight = 0.0
+        cdef double *a = self.factor
         for i in range(n):
             largest = fmax(largest, gram[i * ld + i])
+            self.order[i] = <int32_t> i
         while True:
             for i in range(n):
                 memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
+                memset(a + i * ld + i + 1, 0, (ld - i - 1) * 8)
                 a[i * ld + i] += jitter * largest
             # a jitter above n makes any matrix of finite numbers positive definite
             if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:
                 break
             jitter = 10.0 * jitter + 1e-9
-        if n:
-            linalg.inverse(a, ld, n)
+        linalg.invert_lower(a, ld, n)
+
+    cdef void find_diagonal(self) noexcept nogil:
+        """Set ``diagonal`` to that of K⁻¹, for ``add_losses``."""
+        cdef Py_ssize_t r
+        if self.n:
+            linalg.factored_diagonal(self.factor, self.capacity, self.n, self.half)
+        for r in range(self.n):
+            self.diagonal[self.order[r]] = self.half[r]
+
+    cdef void add_losses(
+        self, const double *means, Py_ssize_t columns, double weight, double *alpha, double *out
+    ) noexcept:
+        """Add weight Σ (α_i / K⁻¹_ii)² over the columns, point i's removal cost, to out_i.  α = K⁻¹ μ is scratch.
+
+        For many columns Σ α_i² is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹.
+        """
+        cdef Py_ssize_t i, o, n = self.n, ld = self.capacity
+        cdef double *squares = self.products
+        cdef double *product = self.products + ld * ld
+        cdef double *inverse = self.products + 2 * ld * ld
+        cdef const double *diagonal = self.diagonal
+        if columns <= VERY_MANY:
+            for o in range(columns):
+                self.solve(means + o * ld, alpha)
+                for i in range(n):
+                    out[i] += weight * (alpha[i] / diagonal[i]) * (alpha[i] / diagonal[i])
+            return
+        memset(self.products, 0, 3 * ld * ld * 8)
+        for i in range(n):
+            inverse[i * ld + i] = 1.0
+            self.solve(inverse + i * ld, inverse + i * ld)
+        linalg.add_product(means, 1, ld, n, means, ld, n, columns, True, squares, ld)
+        mirror(squares, ld, n)
+        linalg.add_product(inverse, ld, 1, n, squares, ld, n, n, False, product, ld)
+        for i in range(n):
+            out[i] += weight * linalg.dot(product + i * ld, inverse + i * ld, n) / (diagonal[i] * diagonal[i])
 
     def matrix(self):
-        """Return a copy of K⁻¹."""
-        return self.inverse.matrix()
+        """Return K⁻¹."""
+        R = self.rows()
+        inverse = np.empty((self.n, self.n))
+        order = [self.order[r] for r in range(self.n)]
+        inverse[np.ix_(order, order)] = R.T @ R
+        return inverse
+
+    cdef object rows(self):
+        """The rows of R that there are, on the buffer."""
+        whole = viewed(self.factor, self.capacity * self.capacity, np.dtype(np.float64))
+        return whole.reshape(self.capacity, self.capacity)[: self.n, : self.n]
 
     def state(self):
         """Return the state by name, for ``restore``."""
-        return {"n": self.inverse.n, "inverse": self.inverse.state()}
+        order = np.array([self.order[r] for r in range(self.n)], dtype=np.int32)
+        return {"n": self.n, "factor": self.rows()[np.tri(self.n, dtype=bool)], "order": order}
 
     def restore(self, dict state):
         """Resume from a state, after checking every number."""
-        self.inverse.restore(state["inverse"], checked_whole(state, "n", 0, self.capacity))
+        cdef Py_ssize_t r, n = checked_whole(state, "n", 0, self.capacity)
+        factor = checked_array(state, "factor", np.float64, n * (n + 1) // 2, -LARGEST_FACTOR, LARGEST_FACTOR)
+        order = checked_array(state, "order", np.int32, n)
+        if not np.array_equal(np.sort(order), np.arange(n)):
+            raise ValueError("the order of a dictionary's points is no permutation")
+        memset(self.factor, 0, self.capacity * self.capacity * 8)
+        memset(self.ordered, 0, self.capacity * 8)
+        self.n = n
+        self.rows()[np.tri(n, dtype=bool)] = factor
+        for r in range(n):
+            self.order[r] = order[r]
 
 
 cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const double *h) noexcept nogil:
@@ -168,7 +225,7 @@ cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const d
 
 
 cdef class Posterior(Owner):
-    """μ and D over a basis, for one prior variance and one forgetting factor.
+    """μ and S over a basis, for one prior variance and one forgetting factor.
 
     Parameters
     ----------
@@ -178,17 +235,21 @@ cdef class Posterior(Owner):
         Whether targets are numbers; otherwise they are class indices.
     columns
         1 for numeric targets or two classes, otherwise one per class.
+    resolved
+        b v below which a sample that is not added leaves S unchanged.
     """
 
     def __init__(
-        self, Basis basis, double prior_variance, double forgetting, double noise, bint numeric, Py_ssize_t columns=1
+        self, Basis basis, double prior_variance, double forgetting, double noise, bint numeric, Py_ssize_t columns=1,
+        double resolved=0.0
     ):
         self.basis = basis
         self.prior_variance, self.forgetting = prior_variance, forgetting
         self.noise, self.numeric = noise, numeric
         self.factor = 1.0
-        self.learned = Triangle(basis.capacity)
-        self.learned.n = basis.inverse.n  # existing points start with the prior: D = 0
+        self.resolved = resolved
+        self.covariance = Triangle(basis.capacity)
+        self.covariance.n = basis.n
         self.h = self.doubles(NULL, 0, basis.capacity + 1)
         self.was_h = self.doubles(NULL, 0, basis.capacity + 1)
         self.shrink = 1.0
@@ -198,10 +259,10 @@ cdef class Posterior(Owner):
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Reserve room for ``capacity`` points, at least as many as before."""
         cdef double *means = self.doubles(NULL, 0, self.columns * capacity)
-        cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
+        cdef Py_ssize_t o, n = self.covariance.n, ld = self.covariance.capacity
         self.h = self.doubles(self.h, ld + 1, capacity + 1)
         self.was_h = self.doubles(self.was_h, ld + 1, capacity + 1)
-        self.learned.reserve(capacity)
+        self.covariance.reserve(capacity)
         for o in range(self.columns):
             memcpy(means + o * capacity, self.means + o * ld, n * 8)
         self.release(self.means)
@@ -210,7 +271,7 @@ cdef class Posterior(Owner):
 
     cdef int add_column(self) except -1:
         """Add a column of targets.  All past ones were 0, so this is exact."""
-        cdef Py_ssize_t ld = self.learned.capacity, columns = self.columns + 1
+        cdef Py_ssize_t ld = self.covariance.capacity, columns = self.columns + 1
         self.mean = self.doubles(self.mean, self.columns, columns)
         self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
@@ -222,12 +283,12 @@ cdef class Posterior(Owner):
     cdef int permute(self, list order) except -1:
         """Permute the labels: class c becomes what class order[c] was.  For two classes in one column, [1, 0] negates
         the mean."""
-        cdef Py_ssize_t o, i, ld = self.learned.capacity
+        cdef Py_ssize_t o, i, ld = self.covariance.capacity
         if sorted(order) != list(range(max(2, self.columns))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")
         self.settle()
         if self.columns == 1:
-            for i in range(self.learned.n if order[0] else 0):
+            for i in range(self.covariance.n if order[0] else 0):
                 self.means[i] = -self.means[i]
             return 0
         means = [array_of(self.means + o * ld, ld) for o in order]
@@ -237,10 +298,11 @@ cdef class Posterior(Owner):
 
     cdef void predict(self, const double *k) noexcept nogil:
         """Compute h, m and v of the sample that the basis has projected."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
-        self.learned.times(-self.factor, self.basis.q, self.h)
-        for i in range(n):
-            self.h[i] += self.prior_variance * k[i]
+        cdef Py_ssize_t i, o, n = self.covariance.n, ld = self.covariance.capacity
+        self.covariance.times(self.factor, self.basis.q, self.h)
+        if self.factor != 1.0:
+            for i in range(n):
+                self.h[i] += (1.0 - self.factor) * self.prior_variance * k[i]
         self.predict_variance()
         for o in range(self.columns):
             if self.waits:
@@ -250,23 +312,23 @@ cdef class Posterior(Owner):
 
     cdef void settle(self) noexcept nogil:
         """Apply the deferred step to the means."""
-        cdef Py_ssize_t o
+        cdef Py_ssize_t o, ld = self.covariance.capacity
         if self.waits:
             for o in range(self.columns):
-                move(self.means + o * self.learned.capacity, self.learned.n, self.shrink, self.step[o], self.was_h)
+                move(self.means + o * ld, self.covariance.n, self.shrink, self.step[o], self.was_h)
         self.waits, self.shrink = False, 1.0
 
     cdef void predict_variance(self) noexcept nogil:
         cdef double v = self.prior_variance * self.basis.ald_residual
-        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
+        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.covariance.n), 1e-3 * v)
 
     cdef void forget(self, const double *k) noexcept nogil:
         """Move the posterior towards the prior by 1 - λ, before ``learn``."""
-        cdef Py_ssize_t i, o, n = self.learned.n
+        cdef Py_ssize_t i, o, n = self.covariance.n
         cdef double keep = self.forgetting, root = sqrt(keep)
         if keep == 1.0:
             return
-        self.discount(keep)
+        self.factor *= keep
         for i in range(n):
             self.h[i] = keep * self.h[i] + (1.0 - keep) * self.prior_variance * k[i]
         for o in range(self.columns):
@@ -274,13 +336,17 @@ cdef class Posterior(Owner):
         self.shrink = root
         self.predict_variance()
 
-    cdef void fold(self) noexcept nogil:
-        """Multiply the factor into the matrix."""
-        cdef Py_ssize_t i
-        cdef double *learned = self.learned.numbers
-        self.learned.settle()
-        for i in range(self.learned.n * self.learned.capacity):
-            learned[i] *= self.factor
+    cdef void fold(self, const double *gram) noexcept nogil:
+        """Set C = S and f = 1; gram is K."""
+        cdef Py_ssize_t i, j, ld = self.covariance.capacity
+        cdef double of_prior = (1.0 - self.factor) * self.prior_variance
+        cdef double *covariance = self.covariance.numbers
+        self.covariance.settle()
+        if self.factor == 1.0:
+            return
+        for i in range(self.covariance.n):
+            for j in range(i + 1):
+                covariance[i * ld + j] = self.factor * covariance[i * ld + j] + of_prior * gram[i * ld + j]
         self.factor = 1.0
 
     cdef void answer(self, double inverse_temperature, double *p) noexcept nogil:
@@ -306,9 +372,10 @@ cdef class Posterior(Owner):
 
     cdef void learn(self, double b, const double *k, bint add) noexcept nogil:
         """Learn the sample of the last ``likelihood``; if it is added, call this before the basis adds it."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
+        cdef Py_ssize_t i, o, n = self.covariance.n, ld = self.covariance.capacity
         cdef const double *c = self.step
         cdef double *row
+        cdef double of_prior = (1.0 - self.factor) * self.prior_variance
         memcpy(self.was_h, self.h, n * 8)
         self.waits = True
         if add:
@@ -316,129 +383,107 @@ cdef class Posterior(Owner):
                 move(self.means + o * ld, n, self.shrink, c[o], self.h)
                 self.means[o * ld + n] = self.mean[o] + c[o] * self.variance
             self.waits, self.shrink = False, 1.0
-            self.learned.grow()
-            row = self.learned.numbers + n * ld
+            self.covariance.grow()
+            row = self.covariance.numbers + n * ld
             for i in range(n):
-                row[i] = (self.prior_variance * k[i] - self.h[i]) / self.factor  # D q / f
-            row[n] = linalg.dot(self.basis.q, row, n)
+                row[i] = (self.h[i] - of_prior * k[i]) / self.factor
+            row[n] = (self.variance - of_prior * self.basis.self_similarity) / self.factor
             self.h[n] = self.variance
-        if add or b * self.variance >= RESOLVED:
-            self.learned.move(b / self.factor, self.h)
+        if add or b * self.variance >= self.resolved:
+            self.covariance.move(-b / self.factor, self.h)
         for o in range(self.columns):
             self.mean[o] += c[o] * self.variance  # E f(x) after learning
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""
-        cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
+        cdef Py_ssize_t o, n = self.covariance.n, ld = self.covariance.capacity
         self.settle()
-        self.learned.remove(i)
+        self.covariance.remove(i)
         for o in range(self.columns):
             self.means[o * ld + i] = self.means[o * ld + n - 1]
             self.means[o * ld + n - 1] = 0.0
 
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
-        """Add weight Σ (α_i / K⁻¹_ii)² over the columns, point i's removal cost, to out_i.  α = K⁻¹ μ is scratch."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
-        cdef Triangle inverse = self.basis.inverse
-        cdef double *factor = self.basis.column
-        cdef bint many = self.columns >= MANY
+        """Add every point's removal cost, times a weight; call ``find_diagonal`` of the basis before."""
         self.settle()
-        if self.columns > VERY_MANY:
-            self.basis.add_losses(self.means, self.columns, weight, out)
-            return
-        if many:
-            inverse.mirror()
-        for o in range(self.columns):
-            if many:
-                inverse.times_mirrored(self.means + o * ld, alpha)
-            else:
-                inverse.times(1.0, self.means + o * ld, alpha)
-            if o == 0:
-                for i in range(n):
-                    factor[i] = weight / (inverse.numbers[i * ld + i] * inverse.numbers[i * ld + i])
-            for i in range(n):
-                out[i] += factor[i] * alpha[i] * alpha[i]
+        self.basis.add_losses(self.means, self.columns, weight, alpha, out)
 
-    cdef void exchange(self, const double *before, const double *after) noexcept nogil:
-        """Exchange K at the points; keep μ and S, unless S is so far above the prior that rounding dominates."""
-        cdef Py_ssize_t i, j, ld = self.learned.capacity
-        cdef double now, prior
-        cdef double *learned = self.learned.numbers
-        self.learned.settle()
-        for i in range(self.learned.n):
-            for j in range(i + 1):
-                learned[i * ld + j] += self.prior_variance * (after[i * ld + j] - before[i * ld + j]) / self.factor
-        for i in range(self.learned.n):
-            prior = self.prior_variance * after[i * ld + i]
-            now = prior - self.factor * learned[i * ld + i]
+    cdef void exchange(self, const double *before, const double *after, double keep) noexcept nogil:
+        """Exchange K at the points: keep μ, and this share of the evidence in S, S ← keep S + (1 - keep) a K."""
+        cdef Py_ssize_t i, j, ld = self.covariance.capacity
+        cdef double now, prior, of_prior = (1.0 - keep) * self.prior_variance
+        cdef double *covariance = self.covariance.numbers
+        self.fold(before)
+        for i in range(self.covariance.n):
+            now, prior = covariance[i * ld + i], self.prior_variance * after[i * ld + i]
             if not (-1e-6 * prior <= now <= BEYOND * prior and before[i * ld + i] <= BEYOND * after[i * ld + i]):
-                self.restart()
+                self.restart(after)
                 return
+        for i in range(self.covariance.n if keep < 1.0 else 0):
+            for j in range(i + 1):
+                covariance[i * ld + j] = keep * covariance[i * ld + j] + of_prior * after[i * ld + j]
 
-    cdef void restart(self) noexcept nogil:
-        """Reset the posterior at the points to the prior."""
-        cdef Py_ssize_t ld = self.learned.capacity
+    cdef void restart(self, const double *gram) noexcept nogil:
+        """Reset the posterior at the points to the prior; gram is K."""
+        cdef Py_ssize_t i, j, ld = self.covariance.capacity
         memset(self.means, 0, self.columns * ld * 8)
-        memset(self.learned.numbers, 0, ld * ld * 8)
-        self.learned.weight = 0.0
+        for i in range(self.covariance.n):
+            for j in range(i + 1):
+                self.covariance.numbers[i * ld + j] = self.prior_variance * gram[i * ld + j]
+        self.covariance.weight = 0.0
         self.waits, self.shrink, self.factor = False, 1.0, 1.0
 
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept:
         """Set targets 0 and 1 for each of two classes, from the posterior of a binary probit; gram is K.
 
-        Φ(m/√(1+v)) becomes the mean; D keeps its share of the prior variance.
+        Φ(m/√(1+v)) becomes the mean; S keeps its ratio to the prior variance.
         """
-        cdef Py_ssize_t i, j, ld = self.learned.capacity
-        cdef double p, v
+        cdef Py_ssize_t i, j, ld = self.covariance.capacity
+        cdef double p
         old.settle()
-        old.learned.settle()
-        self.learned.n, self.learned.weight = old.learned.n, 0.0
-        for i in range(self.learned.n):
-            v = fmax(0.0, old.prior_variance * gram[i * ld + i] - old.factor * old.learned.numbers[i * ld + i])
-            p = normal(old.means[i] / sqrt(1.0 + v))
+        old.fold(gram)
+        self.covariance.n, self.covariance.weight = old.covariance.n, 0.0
+        for i in range(self.covariance.n):
+            p = normal(old.means[i] / sqrt(1.0 + fmax(0.0, old.covariance.numbers[i * ld + i])))
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):
-                self.learned.numbers[i * ld + j] = (
-                    old.factor * old.learned.numbers[i * ld + j] * self.prior_variance / old.prior_variance
+                self.covariance.numbers[i * ld + j] = (
+                    old.covariance.numbers[i * ld + j] * self.prior_variance / old.prior_variance
                 )
 
-    cdef void discount(self, double keep) noexcept nogil:
-        """Multiply the evidence by ``keep``: D shrinks, μ stays."""
-        self.factor *= keep
-        if self.factor < SMALLEST_FACTOR:
-            self.fold()
-
     cdef void take_over(self, Posterior other) noexcept nogil:
-        """Copy μ and D of another posterior with as many points and columns and the same prior variance."""
-        cdef Py_ssize_t ld = self.learned.capacity
+        """Copy μ, S and the noise of another posterior with as many points and columns and the same prior variance."""
+        cdef Py_ssize_t ld = self.covariance.capacity
         other.settle()
-        other.learned.settle()
+        other.covariance.settle()
         self.waits, self.shrink = False, 1.0
-        self.learned.n, self.learned.weight = other.learned.n, 0.0
-        memcpy(self.learned.numbers, other.learned.numbers, ld * ld * 8)
+        self.covariance.n, self.covariance.weight = other.covariance.n, 0.0
+        memcpy(self.covariance.numbers, other.covariance.numbers, ld * ld * 8)
         memcpy(self.means, other.means, self.columns * ld * 8)
-        self.factor = other.factor
+        self.factor, self.noise = other.factor, other.noise
 
     cdef object read_means(self):
         """Return a copy of μ: an array of shape (columns, points)."""
-        cdef Py_ssize_t o
+        cdef Py_ssize_t o, n = self.covariance.n, ld = self.covariance.capacity
         self.settle()
-        return np.array([array_of(self.means + o * self.learned.capacity, self.learned.n) for o in range(self.columns)])
+        return np.array([array_of(self.means + o * ld, n) for o in range(self.columns)])
 
     def state(self):
         """Return the state by name, for ``restore``."""
-        return {"means": self.read_means(), "learned": self.learned.state(), "factor": self.factor}
+        means, covariance = self.read_means(), self.covariance.state()
+        return {"means": means, "covariance": covariance, "factor": self.factor, "noise": self.noise}
 
     def restore(self, dict state):
         """Resume from a state, after the basis."""
         cdef Py_ssize_t o, n = self.basis.n
         means, factor = state["means"], checked_float(state, "factor", 0.5 * SMALLEST_FACTOR, 1.0)
+        self.noise = checked_float(state, "noise", 0.0, LARGEST_MEAN)
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
         while self.columns < means.shape[0]:
             self.add_column()
         for o in range(self.columns):
-            fill(self.means + o * self.learned.capacity, means[o], n)
-        self.learned.restore(state["learned"], n)
+            fill(self.means + o * self.covariance.capacity, means[o], n)
+        self.covariance.restore(state["covariance"], n)
         self.factor = factor
 
 

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
+from river_okl._core.gaussian.posterior cimport JITTER, SMALLEST_FACTOR, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
@@ -19,12 +19,11 @@ from river_okl._core.store.sample cimport Sample
 
 from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 
-DIAGONAL = 1.0 + JITTER         # the diagonal of K, as a multiple of κ(z, z)
+# Of κ(x, x).  Numbers can separate points that are too close for labels to separate.
+cdef double NUMERIC_JITTER = 1e-6
+cdef double NOVEL = 2.0         # jitters: a sample with a smaller ALD residual is one of the points, or in their span
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
-cdef double NOVEL = 1e-3        # of κ(x, x): points with smaller ALD residuals are in the dictionary's span
-cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
 INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
-cdef double inverse_temperature = INVERSE_TEMPERATURE
 
 
 cdef class Process(Owner):
@@ -44,6 +43,8 @@ cdef class Process(Owner):
         σ², the noise variance of numeric targets, or of the targets 0 and 1.
     numeric
         Whether targets are numbers; otherwise they are class indices, of initially two classes.
+    jitter
+        ε, as a multiple of κ(x, x), if it is not that of the kind of targets.
     """
 
     cdef readonly Lock lock     # the model's lock, which the core itself does not acquire
@@ -53,22 +54,24 @@ cdef class Process(Owner):
     cdef readonly Posterior posterior
     cdef readonly Py_ssize_t budget
     cdef readonly int64_t seen  # samples learned
+    cdef double novel           # least share of κ(x, x) outside the dictionary's span with which x becomes a point
     cdef bint fresh             # q, h, m and v belong to the last sample
-    cdef double *p              # [max(2, columns)] probabilities, scratch of ``confident``
     cdef double *solved         # [budget + 1], scratch of ``least``
     cdef double *losses         # [budget + 1]
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
-        bint numeric=True
+        bint numeric=True, jitter=None
     ):
         self.lock = Lock()
         self.points = Points(budget + 1)
         self.rows = Rows(self.points, CompiledKernel(terms))
-        self.basis = Basis(budget + 1)
+        if jitter is None:
+            jitter = NUMERIC_JITTER if numeric else JITTER
+        self.basis = Basis(budget + 1, jitter)
+        self.novel = NOVEL * jitter
         self.posterior = Posterior(self.basis, prior_variance, forgetting, noise, numeric)
         self.budget = budget
-        self.p = self.doubles(NULL, 0, 2)
         self.solved = self.doubles(NULL, 0, self.basis.capacity)
         self.losses = self.doubles(NULL, 0, self.basis.capacity)
 
@@ -89,7 +92,7 @@ cdef class Process(Owner):
         cdef Posterior posterior = self.posterior
         options = (
             self.rows.kernel.terms, self.budget, posterior.prior_variance, posterior.forgetting, posterior.noise,
-            bool(posterior.numeric)
+            bool(posterior.numeric), self.basis.jitter
         )
         return Process, options, self.state()
 
@@ -148,7 +151,9 @@ cdef class Process(Owner):
             self.points.grow(self.points.next_capacity())
         k = self.rows.row
         self.seen += 1
-        novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
+        novel = basis.novelty() > self.novel
+        if posterior.factor < SMALLEST_FACTOR:
+            self.fold()
         posterior.forget(k)                                # towards the prior by 1 - λ
         b = posterior.likelihood(target, w)                # b, and c
         posterior.learn(b, k, novel)                       # μ ← μ + c h, S ← S - b h hᵀ
@@ -161,20 +166,11 @@ cdef class Process(Owner):
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
         return self.points.forget_emptied()
 
-    cdef bint confident(self, double target) noexcept:
-        """Return whether the sample was predicted confidently, so that it need not be added."""
-        cdef double error
-        cdef Posterior posterior = self.posterior
-        if posterior.numeric:
-            error = target - posterior.mean[0]
-            return error * error <= posterior.variance + posterior.noise
-        posterior.answer(inverse_temperature, self.p)
-        return self.p[<Py_ssize_t> target] >= CONFIDENT
-
     cdef Py_ssize_t least(self) noexcept:
         """Return the point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
         cdef Py_ssize_t i, best = 0
         memset(self.losses, 0, self.points.n * 8)
+        self.basis.find_diagonal()
         self.posterior.add_losses(1.0, self.solved, self.losses)
         for i in range(1, self.points.n):
             if self.losses[i] < self.losses[best]:
@@ -194,7 +190,6 @@ cdef class Process(Owner):
         cdef Posterior posterior = self.posterior
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1, ld = self.basis.capacity
         cdef double *gram
-        self.p = self.doubles(self.p, 0, columns)
         if posterior.columns == 1:
             posterior = Posterior(self.basis, MANY, posterior.forgetting, posterior.noise, False, columns)
             gram = self.doubles(NULL, 0, ld * ld)
@@ -219,7 +214,15 @@ cdef class Process(Owner):
         for i in range(self.points.n):
             self.rows.compute_of(i, self.rows.other)
             memcpy(gram + i * ld, self.rows.other, (i + 1) * 8)
-            gram[i * ld + i] *= 1.0 + JITTER
+            gram[i * ld + i] *= 1.0 + self.basis.jitter
+        return 0
+
+    cdef int fold(self) except -1:
+        """Set f = 1."""
+        cdef double *gram = self.doubles(NULL, 0, self.basis.capacity * self.basis.capacity)
+        self.fill_gram(gram)
+        self.posterior.fold(gram)
+        self.release(gram)
         return 0
 
     cdef int follow(self, Sample *x) except -1:
@@ -235,7 +238,7 @@ cdef class Process(Owner):
             if self.points.n:
                 after = self.doubles(NULL, 0, ld * ld)
                 self.fill_gram(after)
-                self.posterior.exchange(before, after)
+                self.posterior.exchange(before, after, 1.0)
                 self.basis.rebuild(after)
                 self.release(after)
             self.rows.measure(x, self.rows.kernel.self_similarity(x.square))
@@ -270,11 +273,17 @@ cdef class Process(Owner):
         """κ(z_i, x)"""
         return array_of(self.rows.row, self.points.n)
 
+    def gram(self):
+        """Return K, jitter included."""
+        gram = self.rows.gram()
+        gram[np.diag_indices(self.points.n)] *= 1.0 + self.basis.jitter
+        return gram
+
     def covariance(self):
         """Return S."""
-        gram = self.rows.gram()
-        gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
-        return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
+        cdef double factor = self.posterior.factor
+        S = factor * self.posterior.covariance.matrix()
+        return S if factor == 1.0 else S + (1.0 - factor) * self.posterior.prior_variance * self.gram()
 
     def means(self):
         """Return μ: an array of shape (columns, points)."""
@@ -284,7 +293,8 @@ cdef class Process(Owner):
     def norm2(self):
         """‖E f‖², over all columns."""
         alpha = self.alpha()
-        return max(0.0, float((alpha * self.means()).sum() - JITTER * (alpha**2 * self.rows.similarities()).sum()))
+        of_jitter = self.basis.jitter * (alpha**2 * self.rows.similarities()).sum()
+        return max(0.0, float((alpha * self.means()).sum() - of_jitter))
 
     def _check(self):
         """Check the invariants by brute force."""
@@ -292,11 +302,8 @@ cdef class Process(Owner):
         self.points.check()
         assert self.basis.n == n <= self.budget + 1
         if n:
-            gram = self.rows.gram()
-            gram[np.diag_indices(n)] *= 1.0 + JITTER
-            inverse = self.basis.matrix()
-            assert np.abs(inverse @ gram - np.eye(n)).max() < 1e-6, "K⁻¹ is the inverse of K"
-            S = self.covariance()
+            inverse, gram, S = self.basis.matrix(), self.gram(), self.covariance()
+            assert np.abs(inverse @ gram - np.eye(n)).max() < 1e-3, "K⁻¹ is the inverse of K"
             assert np.linalg.eigvalsh(S).min() > -1e-6 * np.abs(S).max(), "S is a covariance"
             assert np.isfinite(self.means()).all()
 
@@ -328,5 +335,4 @@ cdef class Process(Owner):
             self.basis, prior_variance, self.posterior.forgetting, self.posterior.noise, self.posterior.numeric
         )
         self.posterior.restore(state["posterior"])
-        self.p = self.doubles(self.p, 0, max(2, self.posterior.columns))
         self.fresh = False

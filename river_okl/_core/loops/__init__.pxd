@@ -82,7 +82,13 @@ cdef extern from "linalg.h":
         Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
         void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
         void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
+        void (*invert_lower)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
         void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
+        void (*factored_times)(
+            const double *r, Py_ssize_t ld, Py_ssize_t n, const double *v, double *z, double *out
+        ) noexcept nogil
+        void (*factored_diagonal)(const double *r, Py_ssize_t ld, Py_ssize_t n, double *out) noexcept nogil
+        void (*remove_factored)(double *r, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i) noexcept nogil
         void (*times)(
             const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
         ) noexcept nogil

@@ -28,8 +28,18 @@ typedef struct {
     void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b);
     /* b <- L'^-1 b; after solve_lower b <- A^-1 b */
     void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b);
+    /* L <- L^-1 */
+    void (*invert_lower)(double *l, Py_ssize_t ld, Py_ssize_t n);
     /* L <- A^-1 */
     void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n);
+    /* z = R v, out = R'R v for a lower triangle R; all is padded with zeros: R above its diagonal, and all from n on up
+     * to a multiple of eight */
+    void (*factored_times)(const double *r, Py_ssize_t ld, Py_ssize_t n, const double *v, double *z, double *out);
+    /* out = the diagonal of R'R, of such a triangle */
+    void (*factored_diagonal)(const double *r, Py_ssize_t ld, Py_ssize_t n, double *out);
+    /* R <- the rows of Q R, Q orthogonal, of which the last has the only number of column i; without that row and that
+     * column, whose followers move up: the factor of (R'R)^-1 without row and column i, inverted */
+    void (*remove_factored)(double *r, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i);
     /* out = A v, A with m rows and n columns */
     void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
     /* out = A' v */

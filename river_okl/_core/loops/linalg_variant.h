@@ -428,8 +428,8 @@ static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, P
     }
 }
 
-/* First M = L^-1, each row from the rows above; then M'M, each row from the rows below. */
-static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
+/* Each row from the rows above */
+static void NAME(invert_lower)(double *l, Py_ssize_t ld, Py_ssize_t n) {
     enum { BLOCK = 8 * W };
     for (Py_ssize_t i = 0; i < n; i++) {
         double *row = l + i * ld, sums[BLOCK];
@@ -445,7 +445,77 @@ static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
         }
         row[i] = pivot;
     }
+}
+
+/* First M = L^-1; then M'M, each row from the rows below. */
+static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
+    NAME(invert_lower)(l, ld, n);
     for (Py_ssize_t i = 0; i < n; i++) NAME(combine)(l + i * ld, ld, n - i, i + 1, l + i * ld + i, ld, l + i * ld);
+}
+
+/* Eight rows at a time, up to the end of their block on the diagonal; they are in the cache when they are loaded again,
+ * for their columns. */
+static void NAME(factored_times)(const double *r, Py_ssize_t ld, Py_ssize_t n, const double *v, double *z,
+                                 double *out) {
+    memset(out, 0, sizeof(double) * (size_t)((n + 7) / 8 * 8));
+    for (Py_ssize_t j = 0; j < n; j += 8) {
+        const double *a = r + j * ld;
+        vec s[8], c[8];
+        for (int k = 0; k < 8; k++) s[k] = SET(0.0);
+        for (Py_ssize_t i = 0; i < j + 8; i += W) {
+            const vec x = LOAD(v + i);
+            for (int k = 0; k < 8; k++) s[k] += LOAD(a + k * ld + i) * x;
+        }
+        for (int k = 0; k < 8; k++) z[j + k] = 0.0;
+        for (int k = 0; k < 8; k += W) NAME(add_totals)(z + j + k, s + k);
+        for (int k = 0; k < 8; k++) c[k] = SET(z[j + k]);
+        for (Py_ssize_t i = 0; i < j + 8; i += W) {
+            vec even = LOAD(out + i), odd = SET(0.0);
+            for (int k = 0; k < 8; k += 2) {
+                even += c[k] * LOAD(a + k * ld + i);
+                odd += c[k + 1] * LOAD(a + (k + 1) * ld + i);
+            }
+            STORE(out + i, even + odd);
+        }
+    }
+}
+
+static void NAME(factored_diagonal)(const double *r, Py_ssize_t ld, Py_ssize_t n, double *out) {
+    memset(out, 0, sizeof(double) * (size_t)((n + 7) / 8 * 8));
+    for (Py_ssize_t j = 0; j < n; j += 8) {
+        for (Py_ssize_t i = 0; i < j + 8; i += W) {
+            vec even = LOAD(out + i), odd = SET(0.0);
+            for (int k = 0; k < 8; k += 2) {
+                const vec x = LOAD(r + (j + k) * ld + i), y = LOAD(r + (j + k + 1) * ld + i);
+                even += x * x;
+                odd += y * y;
+            }
+            STORE(out + i, even + odd);
+        }
+    }
+}
+
+/* Givens rotations of rows j and j + 1, from i on, make column i zero in row j. */
+static void NAME(remove_factored)(double *r, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i) {
+    for (Py_ssize_t j = i; j < n - 1; j++) {
+        double *x = r + j * ld, *y = x + ld;
+        const double length = hypot(x[i], y[i]), c = length > 0.0 ? y[i] / length : 1.0;
+        const double s = length > 0.0 ? x[i] / length : 0.0;
+        Py_ssize_t k = 0;
+        for (; k + W <= j + 2; k += W) {
+            const vec u = LOAD(x + k), v = LOAD(y + k);
+            STORE(x + k, SET(c) * u - SET(s) * v);
+            STORE(y + k, SET(s) * u + SET(c) * v);
+        }
+        for (; k < j + 2; k++) {
+            const double u = x[k], v = y[k];
+            x[k] = c * u - s * v;
+            y[k] = s * u + c * v;
+        }
+        memmove(x + i, x + i + 1, sizeof(double) * (size_t)(j + 1 - i));
+        x[j + 1] = 0.0;
+    }
+    memset(r + (n - 1) * ld, 0, sizeof(double) * (size_t)n);
 }
 
 static void NAME(times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) {
@@ -542,6 +612,19 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
     return 0;
 }
 
-static const Linalg NAME(linalg) = {NAME(dot),         NAME(symmetric_times),  NAME(rank_one),    NAME(rank_one_times),
-                                    NAME(cholesky),    NAME(solve_lower),      NAME(solve_upper), NAME(inverse),
-                                    NAME(times),       NAME(transposed_times), NAME(add_product), NAME(eigen)};
+static const Linalg NAME(linalg) = {NAME(dot),
+                                    NAME(symmetric_times),
+                                    NAME(rank_one),
+                                    NAME(rank_one_times),
+                                    NAME(cholesky),
+                                    NAME(solve_lower),
+                                    NAME(solve_upper),
+                                    NAME(invert_lower),
+                                    NAME(inverse),
+                                    NAME(factored_times),
+                                    NAME(factored_diagonal),
+                                    NAME(remove_factored),
+                                    NAME(times),
+                                    NAME(transposed_times),
+                                    NAME(add_product),
+                                    NAME(eigen)};

@@ -1,8 +1,8 @@
 """Linear experts: logistic regressions, by stochastic gradient descent on the log loss over the scaled features.
 
-A model has one column of coefficients for two classes, and one column per class for more.  The second model also has
-quadratic features: it fits ellipsoids, and classes of different spread, for which a kernel needs many points.  The
-learning rate is constant, so that the models follow concept drift.
+A model has one column of coefficients for two classes, and one column per class for more.  The last model also has
+quadratic features: it fits ellipsoids, and classes of different spread, for which a kernel needs many points.  Learning
+rates are constant, so that the models follow concept drift; the lower one suits stationary streams.
 """
 
 from libc.math cimport fmin
@@ -16,11 +16,11 @@ from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Classes
 
 cdef enum:
-    LINEARS = 2
+    LINEARS = 3
     BLOCKS = LINEARS + 1        # of coefficients
 
-cdef double RATE = 0.03
-cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the model
+cdef double[LINEARS] rates = [0.03, 0.01, 0.03]
+cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the last model
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
@@ -90,13 +90,14 @@ cdef class LinearModels(Expert):
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef Py_ssize_t columns = self.per_class.n, room = self.per_class.room, linear = LINEARS * room
         cdef Py_ssize_t first = 1 if columns == 1 else 0    # the class of the first column
-        cdef double rate = RATE * y.counts, value, square
+        cdef double rate, value, square
         cdef const double *p = y.p + self.first * max(2, columns)
         cdef double *coef
         cdef double *step = self.score
         cdef double *of_squares = self.score + linear
         memset(step, 0, linear * 8)
         for i in range(LINEARS):
+            rate = rates[i] * y.counts
             for o in range(columns):
                 step[i * room + o] = rate * ((1.0 if c == first + o else 0.0) - p[first + o])
             p += max(2, columns)
@@ -136,4 +137,5 @@ cdef class LinearModels(Expert):
                 coef[linear + o] = square
 
     def names(self):
-        return [f"linear(learning_rate={RATE:g})", f"quadratic(learning_rate={RATE:g})"]
+        *linear, quadratic = [f"learning_rate={rate:g}" for rate in rates]
+        return [*[f"linear({rate})" for rate in linear], f"quadratic({quadratic})"]

@@ -5,7 +5,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     expert.pyx         what a mixture asks of an expert
     processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
     pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
-    linear.pyx         two logistic regressions by gradient descent, one of them with quadratic features
+    linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
     neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
     ../trees/          Hoeffding trees, over all features and over random halves of them
@@ -67,6 +67,9 @@ cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the 
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double newcomer = NEWCOMER
 cdef double DISCOUNT = 0.99             # of log-weights
+# Share of a process's evidence that is kept when a new unit comes into force: some samples were learned before the unit
+# was known.
+cdef double NEW_UNIT = 0.1
 
 
 cdef class Mixture(ScaledPoints):
@@ -455,10 +458,7 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
-        self.finish_units(True)
-        if self.scaler.renewed:
-            self.processes.doubt()
-        return 0
+        return self.finish_units(True)
 
     cdef int begin_units(self) except -1:
         return self.processes.fill_grams(self.processes.before)
@@ -467,7 +467,7 @@ cdef class Mixture(ScaledPoints):
         for expert in self.experts:
             (<Expert> expert).tune()
         ScaledPoints.finish_units(self, discount)
-        self.processes.exchange(discount)
+        self.processes.exchange(discount, NEW_UNIT if self.scaler.renewed else 1.0)
         self.processes.free_grams()
         return 0
 

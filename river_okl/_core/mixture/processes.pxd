@@ -63,7 +63,6 @@ cdef class Processes(Expert):
     cdef void free_grams(self) noexcept
     cdef int fill_grams(self, double **grams) except -1
     cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1
-    cdef int exchange(self, bint discount) except -1
-    cdef void doubt(self) noexcept
+    cdef int exchange(self, bint discount, double share) except -1
     # Explanations
     cdef double norm2(self, const double *weight) noexcept

@@ -4,9 +4,9 @@ A kernel uses one of three metrics (distances.pyx), at a scale m: m times the da
 kernel has posteriors (gaussian/posterior.pyx) of different prior variance and forgetting.  The likelihood is a probit
 for two classes, and Gaussian for numeric targets and for the 0/1 targets of many classes.
 
-A sample is added to the dictionary if it is novel under some kernel.  Once the dictionary is full, samples that the
-mixture predicted confidently are not added, and the point with the lowest removal cost, a weighted sum over all
-processes, is evicted.  Kernels adapt: the lowest-weighted one becomes a neighbour of the highest-weighted one: m · 4,
+A sample is added to the dictionary if it is novel under some kernel.  Once the dictionary is full, the point with the
+lowest removal cost, a weighted sum over the processes, is evicted, and labels that the mixture predicted confidently
+are not added.  Kernels adapt: the lowest-weighted one becomes a neighbour of the highest-weighted one: m · 4,
 m / 4 or p ± ½.  If the latter's squared residuals exceed their expectation ``RESIDUAL_RATIO`` times, its kernel is too
 wide, and m · 16 replaces m / 4.  Posteriors describe f at the points, so they stay valid when a kernel changes.
 """
@@ -28,28 +28,32 @@ from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 from river_okl._core.states import check_positions, checked_numbers
 
 cdef double FLOOR = 1e-3            # added to the weight of a process in the removal costs
-cdef Py_ssize_t MANY = 64           # with more columns, removal costs are summed only over processes ...
-cdef double LEAST_SHARE = 0.1       # ... with at least this weight, because each costs O(columns · points²)
+cdef double LEAST_SHARE = 0.1       # least weight of a process whose removal costs count
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # of squared residuals to their expectation, beyond which a kernel is too wide
 cdef double SCALE_DECAY = 0.99      # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # bound of one sample's residual in the running scale, in standard deviations
+# The noise of a process without forgetting follows r, the running ratio of its squared residuals to predicted
+# variances: σ² ← σ² r if r > 1, so that what is wrong is not trusted, and σ² r^SHRINKING otherwise.  A process that
+# forgets keeps its noise, for residuals that come in bursts.
+cdef double SHRINKING = 0.02, LEAST_NOISE = 1e-6, LARGEST_NOISE = 0.03
 cdef double MIN_TEMPERATURE = 1.0, MAX_TEMPERATURE = 50.0  # bounds of κ
 
 # Jitter and minimum ALD residual of a new point, relative to κ(x, x): numeric targets can separate points too close for
-# labels to separate.  Third, the minimum share of the evidence that is kept under a new kernel.
+# labels to separate.  Those of numbers were chosen on the benchmarks' streams and on smooth series.  Third, the minimum
+# share of the evidence that is kept under a new kernel.
 JITTER_NOVELTY_KEPT = {
     "binary": (JITTER, 1e-3, 1.0),
-    "regression": (1e-4, 3e-4, 1e-3),
+    "regression": (1e-6, 5e-4, 1e-3),
 }
-cdef double NEW_UNIT = 0.1          # share of the evidence that is kept when a new unit comes into force
+cdef double RESOLVED = 0.01      # least b v with which a sample that is no new point changes a covariance
 cdef Py_ssize_t FIRST_ROOM = 8   # initial room of a dictionary, a multiple of the vector width
 NEWCOMER = 2.0                  # reduction of the initial log-weight of a replaced kernel
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
     "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
-    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
+    "regression": ((1.0, 2.0, LARGEST_NOISE), (0.99, 8.0, 0.03)),
 }
 
 
@@ -90,7 +94,7 @@ cdef class Processes(Expert):
     cdef list new_posteriors(self, str task, Py_ssize_t columns):
         """Return priors over the current dictionary."""
         return [
-            Posterior(basis, prior_variance, forgetting, noise, task == "regression", columns)
+            Posterior(basis, prior_variance, forgetting, noise, task == "regression", columns, RESOLVED)
             for basis in self.bases for forgetting, prior_variance, noise in POSTERIORS_OF[task]
         ]
 
@@ -108,7 +112,7 @@ cdef class Processes(Expert):
             if (<Basis> basis).capacity < room:
                 (<Basis> basis).reserve(room)
         for posterior in self.posteriors:
-            if (<Posterior> posterior).learned.capacity < room:
+            if (<Posterior> posterior).covariance.capacity < room:
                 (<Posterior> posterior).reserve(room)
         return 0
 
@@ -236,7 +240,7 @@ cdef class Processes(Expert):
                 )
         for i in range(KERNELS):
             novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
-        if self.n >= self.max_points and y.confident:
+        if self.task != "regression" and self.n >= self.max_points and y.confident:
             novel = False
         for e in range(PROCESSES):
             i = e // POSTERIORS
@@ -244,6 +248,9 @@ cdef class Processes(Expert):
             posterior.forget(self.k[i])
             b = posterior.likelihood(y.target, y.w)
             posterior.learn(b, self.k[i], novel)
+            if posterior.numeric and posterior.forgetting == 1.0:
+                posterior.noise *= self.residual[e] if self.residual[e] > 1.0 else self.residual[e] ** SHRINKING
+                posterior.noise = fmin(fmax(posterior.noise, LEAST_NOISE), LARGEST_NOISE)
         if novel:
             for i in range(KERNELS):
                 (<Basis> self.bases[i]).add()
@@ -280,8 +287,9 @@ cdef class Processes(Expert):
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
         for e in range(PROCESSES):
-            if self.columns > MANY and weight[e] < LEAST_SHARE:
+            if weight[e] < LEAST_SHARE:
                 continue
+            (<Posterior> self.posteriors[e]).basis.find_diagonal()
             (<Posterior> self.posteriors[e]).add_losses(weight[e] + FLOOR, self.alpha, loss)
         for r in range(1, self.n):
             if loss[r] < loss[best]:
@@ -426,33 +434,27 @@ cdef class Processes(Expert):
                 self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
             )
 
-    cdef int exchange(self, bint discount) except -1:
+    cdef int exchange(self, bint discount, double share) except -1:
         """Adapt to kernels that changed since ``before`` was filled with Gram matrices; posteriors at the points stay.
 
-        In regression, with ``discount``, confidence shrinks with the similarity of old and new kernel: evidence from
-        under another kernel may be wrong, and a confident process would not learn again.
+        In regression, with ``discount``, confidence shrinks with the similarity of old and new kernel, and to this
+        share: evidence from under another kernel may be wrong, and a confident process would not learn again.
         """
         cdef Py_ssize_t i
         cdef int b
-        cdef Posterior posterior
         cdef double keep
         if self.n == 0:
             return 0
         self.fill_grams(self.after)
         for i in range(KERNELS):
-            keep = fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), self.least_kept)
+            keep = 1.0
+            if discount:
+                keep = share * cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity)
+            keep = fmax(keep, self.least_kept)
             for b in range(POSTERIORS):
-                posterior = self.posteriors[i * POSTERIORS + b]
-                posterior.exchange(self.before[i], self.after[i])
-                if discount:
-                    posterior.discount(keep)
+                (<Posterior> self.posteriors[i * POSTERIORS + b]).exchange(self.before[i], self.after[i], keep)
             (<Basis> self.bases[i]).rebuild(self.after[i])
         return 0
-
-    cdef void doubt(self) noexcept:
-        """Discount the evidence, in regression: some samples were learned in a new unit before it was known."""
-        for posterior in self.posteriors:
-            (<Posterior> posterior).discount(fmax(NEW_UNIT, self.least_kept))
 
     # Explanations and state -------------------------------------------------------------------------------------------
 
@@ -463,7 +465,7 @@ cdef class Processes(Expert):
             posterior = self.posteriors[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
+                posterior.basis.solve(posterior.means + o * posterior.covariance.capacity, self.alpha)
                 for r in range(self.n):
                     out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
                         self.k[e // POSTERIORS][r] if at_sample else 1.0
@@ -479,8 +481,8 @@ cdef class Processes(Expert):
             mass += weight[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
-                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.learned.capacity, self.n)
+                posterior.basis.solve(posterior.means + o * posterior.covariance.capacity, self.alpha)
+                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.covariance.capacity, self.n)
         return fmax(0.0, total) / mass if mass > 0.0 else 0.0
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
@@ -492,7 +494,8 @@ cdef class Processes(Expert):
         found = []
         for i in range(KERNELS):
             for forgetting, prior_variance, noise in POSTERIORS_OF[self.task]:
-                of_noise = f", noise={noise:g}" if noise else ""
+                adapted = self.task == "regression" and forgetting == 1.0
+                of_noise = f", noise={noise:g}" if noise and not adapted else ""
                 found.append(
                     f"process(kernel={i + 1}, forgetting={forgetting:g}, prior_variance={prior_variance:g}{of_noise})"
                 )

@@ -92,7 +92,7 @@ cdef class Slopes(Owner):
                     posterior = bank.posteriors[i * POSTERIORS + b]
                     posterior.settle()
                     for r in range(n):
-                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.learned.capacity + r]
+                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.covariance.capacity + r]
                 (<Basis> bank.bases[i]).solve(means, bank.alpha)
                 of_own = 0.0
                 for r in range(n):
