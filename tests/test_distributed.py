@@ -98,7 +98,10 @@ LABELLED = {
     "two": (river_okl.OKLClassifier, streams.dense("classification", 1200)),
     "five": (
         river_okl.OKLClassifier,
-        [(x, sum(x["x0"] > cut for cut in (-1, -0.4, 0.4, 1))) for x, _ in streams.dense("classification", 1200)],
+        [
+            (x, sum(x["x0"] > cut for cut in (-1, -0.4, 0.4, 1)))
+            for x, _ in streams.dense("classification", 1200, seed=3)
+        ],
     ),
     "number": (river_okl.OKLRegressor, streams.dense("regression", 1200)),
 }

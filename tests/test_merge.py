@@ -414,6 +414,18 @@ def test_with_a_shared_dictionary_evidence_equals_that_of_one_model(m):
     assert np.trace(overconfident._f.covariance()) < np.trace(merged._f.covariance())
 
 
+def test_the_start_is_forgotten_towards_the_prior():
+    """Λ = Λ_0 + Σ (Λ_i - Λ_0), Λ_0 the precision of the start after the forgetting of a shard's samples."""
+    stream = streams.duplicates("regression", 80)
+    start = learn(river_okl.SOGPRegressor(kernels.RBF(0.7), budget=20, noise=0.1, forgetting=0.9), stream[:60])
+    models = [learn(copy.deepcopy(start), stream[60 + i :: 2]) for i in range(2)]
+    keep = 0.9**10
+    prior = start._f.posterior.prior_variance * start._f.gram()
+    before = np.linalg.inv(keep * start._f.covariance() + (1.0 - keep) * prior)
+    precision = sum(np.linalg.inv(model._f.covariance()) for model in models) - before
+    close(river_okl.merge(models, start=start)._f.covariance(), np.linalg.inv(precision), 1e-6)
+
+
 def test_processes_whose_dictionaries_differ():
     stream = streams.dense("regression", 600)
     models = trained(river_okl.SOGPRegressor(KERNEL, budget=20), *(stream[i:450:3] for i in range(3)))
