@@ -100,6 +100,16 @@ def test_bursts_of_outliers_leave_no_trace(kind, size):
     assert abs(mean) < 0.1 and abs(deviation - 1.0) < 0.1
 
 
+def test_rare_spikes_do_not_spoil_a_precise_model():
+    """One value in a hundred of a feature is a sensor's error."""
+    rng = np.random.default_rng(3)
+    X, spike = rng.normal(size=(5000, 5)), rng.random(5000) < 0.01
+    y = targets_of(X, True)
+    X[spike, 0] = 9999.0
+    found = errors(river_okl.OKLRegressor(), X, y)
+    assert found[2000:][~spike[2000:]].mean() < 0.03  # 0.06 if all samples had the same noise
+
+
 @pytest.mark.parametrize("factor", [1e3, 1e6])
 def test_a_larger_unit_of_the_target_is_followed_within_twenty_samples(factor):
     Z = np.random.default_rng(4).normal(size=(3500, 5))

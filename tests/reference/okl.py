@@ -1174,6 +1174,9 @@ class OKL:
         for e, process in enumerate(self.processes):
             process.forget()
             if self.task == "regression":
+                noise, adapts = process.noise, process.forgetting == 1.0
+                if adapts:  # an outlier has a larger noise
+                    process.noise = clip((y - process.m[0]) ** 2 / 9.0 - process.v, noise, 0.03)
                 step = process.gaussian(y, w)
             elif self.task == "binary":
                 step = process.probit(2.0 * y - 1.0, w)
@@ -1181,9 +1184,9 @@ class OKL:
                 step = process.gaussian(np.eye(self.n_classes)[y], w)
             process.learn(*step, joins)
             process.m = process.m + step[0] * process.v
-            if self.task == "regression" and process.forgetting == 1.0:
+            if self.task == "regression" and adapts:
                 r = self.judgement.residual[e]
-                process.noise = clip(process.noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)
+                process.noise = clip(noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)
         if self.task == "regression" and w > 1.0:
             of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
             for judgement in self.judgements:

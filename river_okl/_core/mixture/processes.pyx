@@ -34,9 +34,11 @@ cdef double RESIDUAL_RATIO = 4.0    # of squared residuals to their expectation,
 cdef double SCALE_DECAY = 0.99      # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # bound of one sample's residual in the running scale, in standard deviations
 # The noise of a process without forgetting follows r, the running ratio of its squared residuals to predicted
-# variances: σ² ← σ² r if r > 1, so that what is wrong is not trusted, and σ² r^SHRINKING otherwise.  A process that
-# forgets keeps its noise, for residuals that come in bursts.
+# variances: σ² ← σ² r if r > 1, so that what is wrong is not trusted, and σ² r^SHRINKING otherwise.  A sample whose
+# squared residual is more than SURPRISING times its variance has a larger noise of its own: an outlier would else spoil
+# a precise process.  One that forgets keeps its noise, for residuals that come in bursts.
 cdef double SHRINKING = 0.02, LEAST_NOISE = 1e-6, LARGEST_NOISE = 0.03
+cdef double SURPRISING = 9.0
 cdef double MIN_TEMPERATURE = 1.0, MAX_TEMPERATURE = 50.0  # bounds of κ
 
 # Jitter and minimum ALD residual of a new point, relative to κ(x, x): numeric targets can separate points too close for
@@ -230,8 +232,8 @@ cdef class Processes(Expert):
         """Update every process.  A novel sample is added to the dictionary, which may then have one point too many."""
         cdef Py_ssize_t i, e
         cdef Posterior posterior
-        cdef bint novel = False
-        cdef double b
+        cdef bint novel = False, adapts
+        cdef double b, noise, off
         if self.columns > 1:
             for e in range(PROCESSES):
                 fit_inverse_temperature(
@@ -246,11 +248,15 @@ cdef class Processes(Expert):
             i = e // POSTERIORS
             posterior = self.posteriors[e]
             posterior.forget(self.k[i])
+            noise, adapts = posterior.noise, posterior.numeric and posterior.forgetting == 1.0
+            if adapts:
+                off = y.target - posterior.mean[0]
+                posterior.noise = fmin(fmax(noise, off * off / SURPRISING - posterior.variance), LARGEST_NOISE)
             b = posterior.likelihood(y.target, y.w)
             posterior.learn(b, self.k[i], novel)
-            if posterior.numeric and posterior.forgetting == 1.0:
-                posterior.noise *= self.residual[e] if self.residual[e] > 1.0 else self.residual[e] ** SHRINKING
-                posterior.noise = fmin(fmax(posterior.noise, LEAST_NOISE), LARGEST_NOISE)
+            if adapts:
+                noise *= self.residual[e] if self.residual[e] > 1.0 else self.residual[e] ** SHRINKING
+                posterior.noise = fmin(fmax(noise, LEAST_NOISE), LARGEST_NOISE)
         if novel:
             for i in range(KERNELS):
                 (<Basis> self.bases[i]).add()
