@@ -33,7 +33,6 @@ cdef class Triangle(Owner):
     cdef void clear(self) noexcept nogil
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil
     cdef void mirror(self) noexcept nogil
-    cdef void times_mirrored(self, const double *v, double *out) noexcept nogil
     cdef void move(self, double weight, const double *v) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef void grow(self) noexcept nogil

@@ -203,14 +203,9 @@ cdef class Triangle(Owner):
             linalg.symmetric_times(self.numbers, self.capacity, self.n, scale, v, 0.0, out)
 
     cdef void mirror(self) noexcept nogil:
-        """Fill the upper triangle, for ``times_mirrored``; valid until the next write."""
+        """Fill the upper triangle; valid until the next write."""
         self.settle()
         mirror(self.numbers, self.capacity, self.n)
-
-    cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
-        """Set out = A v, faster than ``times`` for many v."""
-        if self.n:
-            linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
 
     cdef void move(self, double weight, const double *v) noexcept nogil:
         """Set A ← A + weight v vᵀ, deferred to the next product."""

@@ -66,7 +66,7 @@ class KRLSRegressor(KernelRegressor):
         self.nu = nu
         self.budget = budget
         super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
-        self._P: NDArray[np.float64] = np.zeros((0, 0))
+        self._P: NDArray[np.float64] = np.zeros((0, 0))  # its lower triangle
         self._t = 0
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:

@@ -303,7 +303,7 @@ cdef class Process(Owner):
         assert self.basis.n == n <= self.budget + 1
         if n:
             inverse, gram, S = self.basis.matrix(), self.gram(), self.covariance()
-            assert np.abs(inverse @ gram - np.eye(n)).max() < 1e-3, "K⁻¹ is the inverse of K"
+            assert np.abs(inverse @ gram - np.eye(n)).max() < 1e-11 / self.basis.jitter, "K⁻¹ is the inverse of K"
             assert np.linalg.eigvalsh(S).min() > -1e-6 * np.abs(S).max(), "S is a covariance"
             assert np.isfinite(self.means()).all()
 
