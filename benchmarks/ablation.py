@@ -38,6 +38,8 @@ OF_TARGETS = {
     "neighbours": ["neighbours"],
     "forest of all features": ["forest"],
     "last target and trees on differences": ["difference"],
+    "trees on residuals of the linear regression": ["residuals"],
+    "additive model, with trees on its residuals": ["additive"],
 }
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed

@@ -3,9 +3,10 @@
 LightGBM, a random forest of 100 trees and a support vector machine (RBF, C = 10) of scikit-learn, each trained again
 every 1,000 samples on everything so far, without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`,
 which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of
-`benchmarks.unseen` with more than 1,000 samples; a model without a number was not run.  Accuracy and mean absolute
-error are from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings are one-hot encoded and gaps
-filled with the mean for the batch learners; the support vector machine gets standardised features and targets.
+`benchmarks.unseen` with more than 1,000 samples, two of them in random order, too; a model without a number was not
+run.  Accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings
+are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine gets standardised
+features and targets.
 
 Needs ``pip install lightgbm scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured again if
 its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream and model
@@ -29,7 +30,8 @@ from benchmarks import runner, streams, unseen, untuned
 from benchmarks.streams import Sample, Stream
 
 EVERY = 1_000  # samples between trainings, and before the first
-STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS
+SHUFFLED = {f"{name}, shuffled": streams.STREAMS[name] for name in ("cadata", "space_ga")}
+STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS | SHUFFLED
 OKL = {True: river_okl.OKLClassifier, False: river_okl.OKLRegressor}  # whether it classifies
 
 
@@ -59,6 +61,8 @@ MODELS = ["OKL", *BATCH]
 
 
 def load(name: str) -> list[Sample]:
+    if name in SHUFFLED:
+        return streams.shuffled(load(name.removesuffix(", shuffled")))
     return unseen.load(name) if name in unseen.STREAMS else streams.load(name, True)
 
 
@@ -120,12 +124,12 @@ def run(name: str, model: str, limit: float) -> runner.Row:
 
 def write(found: runner.Results, report: runner.Report) -> None:
     for number, (which, classified) in enumerate(
-        itertools.product((streams.STREAMS, unseen.STREAMS), (True, False)), 1
+        itertools.product((streams.STREAMS, unseen.STREAMS, SHUFFLED), (True, False)), 1
     ):
         names = [name for name in which if bool(which[name].classes) == classified and (name, "OKL") in found]
         if not names:
             continue
-        of = "listed" if which is streams.STREAMS else "unseen"
+        of = "listed" if which is streams.STREAMS else "shuffled" if which is SHUFFLED else "unseen"
         field, shown = ("accuracy", "{:.1f}".format) if classified else ("mae", runner.cell)
         text = untuned.section(found, names, MODELS, field, shown)
         heading = f"{number}. {'Accuracy, %' if classified else 'Mean absolute error'}, {of} streams"

@@ -9,6 +9,7 @@ The map of the house::
     algorithms/     one file per paper: ``_step`` is its pseudo-code over a function f; support.py: shared parts
     model.py        river's protocol: predictions, mini-batches, support vectors; models that step over f
     predictive.py   models that predict a distribution: Gaussian processes, single and mixed
+    intervals.py    prediction intervals behind transformers
     labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
     series.py       transformers: dates, lags of targets that may come late

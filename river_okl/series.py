@@ -8,7 +8,7 @@ import datetime
 import hashlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -30,6 +30,9 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 PLAIN = (str, int, float, bool)
+NO_DATES = {*PLAIN, type(None), np.float64, np.float32, np.int64}  # the usual types of other values
+NEVER_DATES = NO_DATES - {str}
+DATE_TYPES = (datetime.date, np.datetime64)
 WHOLE = 64  # characters of a string that is kept as it is: names and codes are shorter, and a SHA-256 has as many
 LONGEST = 10_000  # largest lag
 MAX_GROUPS = 10_000  # with a history; the one without a new target for the longest time is forgotten first
@@ -62,19 +65,18 @@ class _Transformer(base.Estimator):
 
 def parsed(text: str) -> datetime.date | None:
     """Return the date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z, or None."""
-    text = text.strip()
-    found = ISO.fullmatch(text)
+    found = ISO.fullmatch(text.strip()) if "-" in text else None
     if not found:
         return None
     try:
-        return (datetime.datetime if found[1] else datetime.date).fromisoformat(text)
+        return (datetime.datetime if found[1] else datetime.date).fromisoformat(found[0])
     except ValueError:  # 2023-02-29
         return None
 
 
 def is_date(value: Any) -> bool:
     """Return whether ``Dates`` encodes a value; a missing date (NaT) is also a date."""
-    return isinstance(value, datetime.date | np.datetime64) or type(value).__name__ == "NaTType"
+    return isinstance(value, DATE_TYPES) or type(value).__name__ == "NaTType"
 
 
 class Dates(_Transformer, base.MiniBatchTransformer):
@@ -126,14 +128,15 @@ class Dates(_Transformer, base.MiniBatchTransformer):
 
     def transform_one(self, x: Features) -> Features:
         """Return x with its dates encoded."""
-        found: Features = {}
-        for name, value in list(x.items()):  # a copy, as another thread may change x
-            if isinstance(value, str) and self.strings:
-                value = parsed(value) or value
-            if is_date(value):
-                _add(found, () if is_gap(value) else _parts(name, value, self.categories))
-            else:
-                _add(found, ((name, value),))
+        found = dict(x)  # a copy, as another thread may change x
+        others = NEVER_DATES if self.strings else NO_DATES
+        if others.issuperset(map(type, found.values())):
+            return found
+        names = [name for name, value in found.items() if type(value) not in others and self._is_date(value)]
+        dates = {name: found.pop(name) for name in names}
+        for name, value in dates.items():
+            if not is_gap(value):
+                _add(found, _parts(name, parsed(value) if isinstance(value, str) else value, self.categories))
         return found
 
     def _rows(self, frame: nw.DataFrame[Any]) -> Iterable[Features]:
@@ -202,10 +205,10 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
     Parameters
     ----------
     lags
-        The lags; 1 is the last known value. If targets arrive 24 samples late, lag 1 is the target of 24 samples ago,
-        and in hourly samples lag 145 is the target of a week ago.
+        The lags, as a sequence of integers or as several integers; 1 is the last known value. If targets arrive 24
+        samples late, lag 1 is the target of 24 samples ago, and in hourly samples lag 145 is the target of a week ago.
     of
-        Features that get lags, too: a tuple of names. None: only the target.
+        Features that get lags, too: a list or tuple of names. None: only the target.
     by
         A feature that identifies a series, such as a sensor: each value has its own history. None: all samples are one
         series.
@@ -260,23 +263,26 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def __init__(
         self,
-        lags: tuple[int, ...] = (1, 2, 3),
-        *,
-        of: tuple[Hashable, ...] | None = None,
+        lags: Sequence[int] | int = (1, 2, 3),
+        *args: int,
+        of: Sequence[Hashable] | None = None,
         by: Hashable | None = None,
         differences: bool = True,
         pending: int = 10_000,
     ):
-        if not isinstance(lags, tuple) or not lags:
-            raise TypeError(f"lags is {shown(lags)}; it must be a tuple of integers, such as (1, 2, 3)")
+        lags = (lags, *args) if args or isinstance(lags, int) else lags  # type: ignore[arg-type]
+        if not isinstance(lags, tuple | list | range) or not lags:
+            raise TypeError(f"lags is {shown(lags)}; it must be integers, such as (1, 2, 3)")
+        lags = tuple(lags)
         for lag in lags:
             check_whole("a lag", lag)
             if lag > LONGEST:
                 raise ValueError(f"a lag is {shown(lag)}; it must be at most {LONGEST:,}")
         if len({*lags}) < len(lags):
             raise ValueError(f"lags is {shown(lags)}; each lag must be there once")
+        of = tuple(of) if isinstance(of, list) else of
         if of is not None and (not isinstance(of, tuple) or not of):
-            raise TypeError(f"of is {shown(of)}; it must be a tuple of feature names, such as ('a',)")
+            raise TypeError(f"of is {shown(of)}; it must be a tuple or list of feature names, such as ('a',)")
         if of and len({"y", *map(str, of)}) <= len(of):
             raise ValueError(f"of is {shown(of)}; each feature must be there once, and 'y' is the target")
         check_flag("differences", differences)

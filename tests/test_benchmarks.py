@@ -15,6 +15,7 @@ from river import linear_model, preprocessing
 
 from benchmarks import (
     ablation,
+    anomalies,
     capymoa,
     filters,
     intervals,
@@ -343,6 +344,23 @@ def test_intervals(tmp_path):
         assert 1.5 < np.mean(halves[1_000:]) < 1.8, "1.645 of a normal distribution"
     assert [*intervals.aci([1.0] * 3 + [9.0] * 100)][-1] == 9.0
     assert page(tmp_path, "intervals", "--streams", "TrumpApproval").count("| TrumpApproval |") == 3
+
+
+def test_anomalies(tmp_path, monkeypatch):
+    """A row for each kind and series; close scores are one alarm, and an alarm just after an anomaly counts."""
+    scores = -np.arange(anomalies.N) / anomalies.N
+    scores[[2_000, 2_040, 2_080, 3_009, 4_000]] = 1.0, 2.0, 1.0, 3.0, 4.0
+    assert anomalies.online(scores) == [[2_000, 2_040, 2_080], [3_009], [4_000]]
+    assert [t for (t,) in anomalies.highest(scores)[:3]] == [4_000, 3_009, 2_040]
+    assert anomalies.hits(anomalies.online(scores), [(2_050, 2_060), (3_000, 3_001), (5_000, 5_001)]) == (1 / 3, 2)
+    for kind in anomalies.KINDS:
+        of = anomalies.series("counts", kind, 0)
+        assert len(of.stretches) == 8 and all(y >= 0.0 and y == round(y) for _, y in of.samples)
+    monkeypatch.setattr(anomalies, "SEEDS", (0,))
+    options = ["--series", "wander", "states", "--detectors", "last value", "StandardAbsoluteDeviation"]
+    text = page(tmp_path, "anomalies", *options)
+    assert text.count("\n| flat line, ") == 2 and text.count("\n| mean | ") == 3
+    assert "\n| outlying spike | 1.00 | 1.00 |\n" in text
 
 
 def test_invoices(tmp_path, monkeypatch, capsys):

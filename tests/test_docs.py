@@ -61,7 +61,7 @@ def test_batch_learners_in_prose():
     for section in text(RESULTS / "batch.md").split("\n## ")[1:]:
         (_, *head), rows = rows_of(re.search(r"(?:^\|.*\n)+", section, re.M)[0])
         for name, *cells in rows:
-            if name.startswith(("mean", "best of", "within")):
+            if name.startswith(("mean", "best of", "within")) or name.endswith(", shuffled"):
                 continue
             row = dict(zip(head, cells, strict=True))
             ours, theirs = (float(row[model].replace(",", "")) for model in ("OKL", "LightGBM"))

@@ -131,6 +131,28 @@ def test_a_change_is_followed_as_soon_as_its_labels_come(cls, delay, change):
         assert (found < 1.2 * today).all()
 
 
+@pytest.mark.parametrize("delay", [100, 500])
+@pytest.mark.parametrize("memory", [0.99, 0.9])
+def test_intervals_of_late_targets_are_not_much_wider_than_the_targets(memory, delay):
+    rng, model, known, late = np.random.default_rng(1), river_okl.OKLRegressor(), [], []
+    errors, baseline, inside, ratios, y = 0.0, 0.0, [], [], 0.0
+    for t in range(6000):
+        y, x = memory * y + rng.normal(), dict(enumerate(rng.normal(size=3).tolist()))
+        mean, (low, high) = model.predict_one(x, key=t), model.predict_interval_one(x, key=t)
+        if len(known) > 200:
+            errors, baseline = errors + abs(y - mean), baseline + abs(y - np.mean(known))
+            inside.append(low <= y <= high)
+            if t % 10 == 0:
+                ratios.append((high - low) / np.subtract(*np.quantile(known, [0.95, 0.05])))
+        late.append((x, y))
+        if t >= delay:
+            x, target = late[t - delay]
+            model.learn_one(x, target, key=t - delay)
+            known.append(target)
+    assert max(ratios) < 2.5 and 0.8 < np.mean(inside) < 0.96
+    assert errors < 1.11 * baseline
+
+
 @each_class
 def test_a_mini_batch_is_as_accurate_as_if_nobody_asked(cls):
     """Its rows are asked together, and learned one after the other."""

@@ -702,7 +702,7 @@ def test_linear_estimates_merge_in_the_units_of_the_merged_target():
     parts = [[({"a": rng.gauss(0.0, 1.0)}, level + rng.gauss(0.0, 1.0)) for level in part] for part in levels]
     merged = river_okl.merge(trained(river_okl.OKLRegressor(budget=8), *parts))._f.state()
     _, mean, variance, *_ = merged["target"]
-    constant = mean + math.sqrt(variance) * merged["combiner"]["linear"]["coef"][0]
+    constant = mean + math.sqrt(variance) * merged["linear"]["ridge"]["coef"][0]
     assert mean == pytest.approx(104.0, abs=0.2)
     assert 100.0 < constant < 103.0
 

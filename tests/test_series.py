@@ -384,14 +384,36 @@ def test_a_bad_target_changes_nothing(y, message):
     assert checkpoint.dumps(model) == before
 
 
+def test_lags_are_a_sequence_or_numbers():
+    for lags in (Lags(2, 1), Lags([2, 1]), Lags(range(2, 0, -1)), Lags((2, 1)).clone()):
+        assert lags.lags == (2, 1)
+    assert Lags(3).lags == (3,) and Lags(3).clone().lags == (3,) and Lags([1], of=["a"]).of == ("a",)
+
+
+def test_samples_without_dates_stay_as_they_are():
+    x = {"a": 1.0, "b": "2024-02-29", "c": None, 4: np.float64(2.0), "d": decimal.Decimal(3), "e": math.nan}
+    for model in (Dates(), Dates(categories=False)):
+        found = model.transform_one(x)
+        assert found == x and found is not x
+    assert Dates(strings=True).transform_one({"b": "one-way", "c": "2023-02-29"}) == {"b": "one-way", "c": "2023-02-29"}
+    assert [*Dates(strings=True).transform_one(x)][:4] == ["a", "c", 4, "d"], "encoded dates follow the others"
+
+
+def test_long_texts_that_wait_are_not_kept():
+    lags = Lags(1, of=["text"])
+    for i in range(100):
+        lags.transform_one({"text": str(i) * 50_000})
+    assert len(pickle.dumps(lags)) < 50_000
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"lags": lags}, "lags is .*tuple of integers") for lags in ([1], ())),
+        *(({"lags": lags}, "lags is .*integers, such as") for lags in ("1", (), {1, 2}, None)),
         *(({"lags": (0,)}, "a lag is 0; it must be at least 1"), ({"lags": (1.5,)}, "a lag is 1.5")),
         ({"lags": (10_001,)}, "a lag is 10001; it must be at most 10,000"),
         *(({"lags": (1, 1)}, "each lag must be there once"), ({"of": ("y",)}, "'y' is the target")),
-        *(({"of": ()}, "of is"), ({"of": "a"}, "of is 'a'; it must be a tuple of feature names")),
+        *(({"of": ()}, "of is"), ({"of": "a"}, "of is 'a'; it must be a tuple or list of feature names")),
         ({"of": ("a", "a")}, "of is .*each feature must be there once"),
         *(({"differences": 1}, "differences is 1"), ({"pending": 0}, "pending is 0; it must be at least 1")),
     ],

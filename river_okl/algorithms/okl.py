@@ -76,7 +76,7 @@ class OKL(PredictiveModel):
     def feature_weights(self) -> dict[Hashable, float]:
         """The learned weight of each feature in distances, by name. The mean weight is 1.
 
-        A weight multiplies the squared difference of two scaled values. The three metrics of the model have different
+        A weight multiplies the squared difference of two scaled values. The four metrics of the model have different
         weights. Their average is returned, by the mixture weights of the experts that use them.
         """
         return named(self._f.feature_weights())
@@ -152,8 +152,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
       predictions, as in recursive feature machines. The first update is after 200 samples, and later updates are at
       most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that
-      separate the nearest points by label (Relief). Such a feature keeps a weight even if its slopes vanish.
-      `feature_weights` returns the weights.
+      separate the nearest points by label (Relief). Such a feature keeps a weight even if its slopes vanish, and so
+      does, with two labels, a feature on which the residuals of the Gaussian processes depend. `feature_weights`
+      returns the weights.
     - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so that it
       learns a string from a few samples. The covariance takes at most 0.5 MB.
     - **Trees.** Three of the trees split on any feature. The other four split on half of the features, drawn for each
@@ -183,7 +184,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 91.2%
+    Accuracy: 91.3%
 
     """
 
@@ -248,22 +249,25 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     Notes
     -----
-    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the first 63
+    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the first 127
       features, nearest neighbours and five Hoeffding trees. The stack is another Bayesian linear regression, on the
-      predictions of all of these. For time series there are the last target, and three trees on the difference to it.
-      `experts` returns the mixture weights.
+      predictions of all of these. For time series there is the last target, for steps and curves an additive model:
+      the linear regression plus a function of each of the first 255 features, constant between quantiles. Three more
+      trees each learn the residuals of the last target, the linear regression and the additive model. `experts`
+      returns the mixture weights.
     - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow dynamic model
       averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so that another process may
       dominate after a drift. The mean of the processes, the linear regression and the stack are weighted by their
       squared residuals. The last two dominate on noisy, largely linear targets. A second stage weights this mixture, a
-      correction of it, the trees, the last target and the trees on differences by their absolute errors.
+      correction of it, the last target, the additive model and all forests by their absolute errors.
     - **Noise.** The noise variance of three of the processes follows their residuals, down to a millionth of the
       target's variance, so that smooth series without noise are predicted precisely.
     - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean is the
       prediction. Its standard deviation is the one whose 90 % interval is that of `predict_interval_one`.
     - **Intervals.** The widths at 50, 80, 90, 95 and 99 % adapt to the share of past targets within the intervals that
       were issued. Other widths are interpolated. The scale of all widths follows the standard deviation of the mixture,
-      the latest errors and the size of the last change of the target.
+      the latest errors and the size of the last change of the target. An interval of a late target is at most twice as
+      wide as that of a normal distribution with the targets' standard deviation.
     - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes several
       series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.

@@ -40,7 +40,8 @@ SCALER: Any = [
     *(("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("settled", "?")),
     *(("numbers", "f8", len(NUMBERS)), ("units", "f8", 2)),
 ]
-METRICS = 3  # the unweighted one, and the learned ones
+METRICS, EQUAL = 4, 1  # of ``Distances``; one of them has equal weights, the others are learned
+LEARNED = [m for m in range(METRICS) if m != EQUAL]
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest share: shards with less contribute no tree
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
@@ -136,7 +137,7 @@ class Mixed:
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
         self.weights = np.ones((len(at), METRICS))
-        for m in range(1, METRICS):
+        for m in LEARNED:
             self.weights[self.columns, m] = self.state["distances"][f"weights_{m}"][self.places]
 
     @functools.cached_property
@@ -319,7 +320,7 @@ class Merging:
             total[each.columns] += share * each.weights[each.columns]
             mass[each.columns] += share
         found: Arrays = np.divide(total, mass, out=np.ones_like(total), where=mass > 0.0)
-        found[:, 0] = 1.0
+        found[:, EQUAL] = 1.0
         return found
 
     def distances(self, X: Any) -> State:
@@ -330,7 +331,7 @@ class Merging:
         means = ("slopes", "slope_counts", "differences", "squares")
         return {
             **{name: self.averaged([self.known(each, name) for _, each in self.active]) for name in means},
-            **{f"weights_{m}": self.weights[: len(self.names), m].copy() for m in range(1, METRICS)},
+            **{f"weights_{m}": self.weights[: len(self.names), m].copy() for m in LEARNED},
             **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
             **self.relevance(),
             "previous": self.known(self.first, "previous"),

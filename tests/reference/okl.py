@@ -17,14 +17,14 @@ from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
 from tests.reference.gaussian_process import Process
 
-POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
 POSTERIORS = {  # λ, a, σ²
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
     "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
-FIRST = 4.0, 1  # scale, metric
+RELEVANT, EQUAL, HALF, FULL = range(4)  # metrics
+FIRST = 4.0, HALF  # scale, metric
 # Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, neighbours, forests;
 # then (naive Bayes and) the stack
 EXPERTS = 6 + 1 + 3 + 1 + 1 + 2
@@ -366,27 +366,134 @@ class Ridge:
         self.P = self.P + self.drift * np.diag(np.diag(self.P) < self.prior)
 
 
-class Estimates:
-    """Combiner of estimates: the processes', a linear regression's on the first 63 features, and one's on all these."""
+class Regression:
+    """A linear regression on the first 127 features."""
 
     def __init__(self):
-        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(10, 0.03, 1e-4)
-        self.stack.beta[:6] = 1.0 / 6.0
-        self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
+        self.ridge, self.inputs, self.residual, self.seen = Ridge(128, 0.1, 1e-6), {}, 1.0, 0
 
-    def ask(self, x, means, of_neighbours, of_trees):
-        u = np.zeros(64)
+    def register(self, names):
+        for name in names:
+            if name not in self.inputs and len(self.inputs) < 127:
+                self.inputs[name] = 1 + len(self.inputs)
+
+    def ask(self, x):
+        u = np.zeros(128)
         u[0] = 1.0
         for name, value in x.items():
             if name in self.inputs:
                 u[self.inputs[name]] = value
-        self.linear.ask(u)
-        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
+        self.ridge.ask(u)
+        self.m = self.ridge.m
+
+    def learn(self, y, w):
+        self.seen += 1
+        held = min((y - self.m) ** 2, 25.0 * self.residual)
+        self.residual = max(self.residual + max(0.01, 1.0 / (self.seen + 1)) * (held - self.residual), 1e-4)
+        self.ridge.learn(y, max(self.residual, 0.01) / w)
+
+    def again(self):
+        return float(self.ridge.beta @ self.ridge.u)
+
+    def convert(self, to):
+        M = np.eye(128)
+        M[np.ix_(range(1 + len(self.inputs)), range(1 + len(self.inputs)))] = of_inputs({None: 0, **self.inputs}, to)
+        self.ridge.beta, self.ridge.P = M @ self.ridge.beta, M @ self.ridge.P @ M.T
+
+    def rescale(self, ratio, shift):
+        self.ridge.beta *= ratio
+        self.ridge.beta[0] += shift
+        self.m = self.ridge.m = ratio * self.m + shift
+        self.residual = max(ratio**2 * self.residual, 1e-4)
+
+
+class Additive:
+    """A function of each of the first 255 features, added to the linear regression; numbers in single precision."""
+
+    def __init__(self):
+        self.names, self.values, self.coef, self.variance, self.residual = [], {}, {}, {}, 1.0
+
+    def ask(self, x, of_linear):
+        self.x, self.active, self.m = x, [], of_linear
+        for name, value in x.items():
+            if name in self.names and len(self.values.get(name, [])) == 63:
+                self.active.append((name, int(np.searchsorted(self.values[name][1:62:2], value, side="right"))))
+                self.m += float(self.coef.get(self.active[-1], 0.0))
 
     def register(self, names):
-        for name in names:
-            if name not in self.inputs and len(self.inputs) < 63:
-                self.inputs[name] = 1 + len(self.inputs)
+        self.names += [name for name in names if name not in self.names][: 255 - len(self.names)]
+
+    def learn(self, y, w):
+        off = y - self.m
+        self.residual = max(self.residual + 0.01 * (min(off * off, 25.0 * self.residual) - self.residual), 0.01)
+        before = {each: float(self.variance.get(each, np.float32(0.1))) for each in self.active}
+        total = sum(before.values()) + self.residual / w
+        for each, v in before.items():
+            self.coef[each] = np.float32(self.coef.get(each, 0.0) + v / total * off)
+            self.variance[each] = np.float32(min((1.0 - v / total) * v + 1e-6, 0.1))
+        for name, value in self.x.items():
+            if name in self.names and len(self.values.get(name, [])) < 63:
+                self.values[name] = sorted([*self.values.get(name, []), np.float32(value)])
+
+    def convert(self, to):
+        for name, (ratio, shift) in to.items():
+            self.values[name] = [np.float32(ratio * float(value) + shift) for value in self.values.get(name, [])]
+
+    def rescale(self, ratio, shift):
+        self.coef = {each: np.float32(ratio * float(coef)) for each, coef in self.coef.items()}
+        self.residual, self.m = ratio**2 * self.residual, ratio * self.m + shift
+
+
+class Dependence:
+    """Whether the residuals of the processes depend on a feature: sums of residuals in bins of its values."""
+
+    edges = special.ndtri(np.arange(1, 8) / 8.0).round(4)
+
+    def __init__(self):
+        self.total, self.bins = np.zeros(3), {}
+
+    def learn(self, x, residual, w):
+        self.total += w * np.array([1.0, residual, residual**2])
+        for name, value in x.items():
+            b = int(np.sum(value > self.edges))
+            self.bins.setdefault(name, np.zeros((8, 2)))[b] += w, w * residual
+
+    def is_relevant(self, name):
+        n, mean = self.total[0], self.total[1] / max(self.total[0], 1e-300)
+        variance = self.total[2] / max(n, 1e-300) - mean**2
+        counts, sums = self.bins.get(name, np.zeros((8, 2)))[self.bins.get(name, np.zeros((8, 2)))[:, 0] > 0.0].T
+        if n < 40.0 or variance <= 0.0 or not len(counts):
+            return False
+        if len(counts) == 1:
+            square, k = (sums[0] - mean * counts[0]) ** 2 / counts[0] / max(1.0 - counts[0] / n, 0.001), 1
+        else:
+            square, k = np.sum((sums - counts * sums.sum() / counts.sum()) ** 2 / counts), len(counts) - 1
+        return square / variance - k > 3.0 * math.sqrt(2.0 * k)
+
+    def halve(self):
+        self.total *= 0.5
+        self.bins = {name: 0.5 * bins for name, bins in self.bins.items()}
+
+    def convert(self, to):
+        for name, (ratio, shift) in to.items():
+            if abs(ratio - 1.0) > 0.25 or abs(shift) > 0.25:
+                self.bins.pop(name, None)
+
+    def rescale(self, ratio):
+        self.total *= [1.0, ratio, ratio**2]
+        self.bins = {name: bins * [1.0, ratio] for name, bins in self.bins.items()}
+
+
+class Estimates:
+    """Combiner of estimates: the processes', the linear regression's, and that of a regression on all these."""
+
+    def __init__(self, linear):
+        self.linear, self.stack = linear, Ridge(10, 0.03, 1e-4)
+        self.stack.beta[:6] = 1.0 / 6.0
+        self.log_weight, self.residual = np.array([0.0, -2.0, -2.0]), np.ones(3)
+
+    def ask(self, means, of_neighbours, of_trees):
+        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
 
     @property
     def weight(self):
@@ -407,33 +514,25 @@ class Estimates:
         self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
         if late:
             self.stack.ask(said.inputs)
-        self.linear.learn(y, max(self.residual[1], 0.01) / w)
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
 
     def learn_rest(self, y, means, of_neighbours, w):
         """The part of a weight beyond 1, from the expert predictions after learning."""
-        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
+        self.stack.ask([*means, self.linear.again(), 1.0, of_neighbours, self.stack.u[9]])
         self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
-    def convert(self, to):
-        M = np.eye(64)
-        M[np.ix_(range(1 + len(self.inputs)), range(1 + len(self.inputs)))] = of_inputs({None: 0, **self.inputs}, to)
-        self.linear.beta, self.linear.P = M @ self.linear.beta, M @ self.linear.P @ M.T
-
     def rescale(self, ratio, shift):
-        self.linear.beta *= ratio
-        self.linear.beta[0] += shift
         self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
-        for each in (self.linear, self.stack):
-            each.m = ratio * each.m + shift
+        self.stack.m = ratio * self.stack.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
 
 
 class Vote:
-    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, and l + trees."""
+    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, l + trees, the
+    linear regression + trees, the additive model, and the additive model + trees."""
 
     def __init__(self):
-        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(5)
+        self.regression, self.size, self.loss = Ridge(15, 0.1, 3e-5), np.ones(16), np.zeros(8)
 
     @property
     def weight(self):
@@ -441,24 +540,28 @@ class Vote:
         return weight / weight.sum()
 
     def ask(self, opinions, anchor):
-        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, the stack's."""
+        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, with trees, the
+        additive model's, with trees, the stack's."""
         self.opinions, self.anchor = np.array(opinions), anchor
-        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:12], -3.0, 3.0))
-        self.correction = anchor + self.size[12] * self.regression.m
+        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:15], -3.0, 3.0))
+        self.correction = anchor + self.size[15] * self.regression.m
         self.mean = self.weight @ self.voters(self)
 
     @staticmethod
     def voters(said):
-        return np.array([said.anchor, said.correction, said.opinions[8], said.opinions[7], said.opinions[9]])
+        return np.array([said.anchor, said.correction, *said.opinions[[8, 7, 9, 11, 12, 13]]])
 
     def learn(self, y, w, most, said, discount):
-        errors = np.minimum(np.abs(y - self.voters(said)), 30.0 * self.size[12])
+        errors = np.minimum(np.abs(y - self.voters(said)), 30.0 * self.size[15])
         self.loss = discount * self.loss + min(w, 1.0) * errors
-        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:12], -3.0, 3.0))
-        error = clip((y - said.correction) / self.size[12], -3.0, 3.0)
+        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:15], -3.0, 3.0))
+        error = clip((y - said.anchor) / self.size[15] - self.regression.m, -3.0, 3.0)
         self.regression.learn(self.regression.m + error, 1.0 / min(w, 1.0))
         errors = np.minimum(np.abs(y - np.append(said.opinions, said.correction)), 5.0 * self.size)
-        self.size = np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
+        before, self.size = self.size, np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
+        factors = self.size[:15] / before[:15] * before[15] / self.size[15]
+        self.regression.beta = factors * self.regression.beta
+        self.regression.P = factors[:, None] * self.regression.P * factors
 
     def rescale(self, ratio, shift):
         self.opinions = ratio * self.opinions + shift
@@ -486,11 +589,11 @@ class Intervals:
     def issue(self, deviation):
         ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
         self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300))], -3.0, 3.0))
-        self.issued = self.size * math.exp(clip(self.scale.m, -3.0, 3.0))
+        issued, self.size_then = self.size * math.exp(clip(self.scale.m, -3.0, 3.0)), self.size
         factors, ranks = self.log_factor.copy(), np.arange(5)
         for i in ranks[1:]:
             factors[i] = max(factors[i], factors[i - 1] + 1e-3)
-        self.half = self.issued * np.exp(factors)
+        self.half = issued * np.exp(factors)
 
     def width(self, coverage):
         """The half width, linear in normal deviations between the coverages, and beyond the last in proportion."""
@@ -501,7 +604,8 @@ class Intervals:
 
     def learn(self, y, change, w, said, late):
         error = abs(y - said.answer)
-        ratio = min(error / said.scale, 5.0)
+        self.scale.ask(said.causes)
+        ratio = min(error / (said.size * math.exp(clip(self.scale.m, -3.0, 3.0))), 5.0)
         self.run = self.run + 1 if error > 10.0 * self.size else 0
         if self.run >= 10:
             self.restart(error)
@@ -519,7 +623,7 @@ class Intervals:
         self.mean_change = max(self.mean_change + rate * (self.change - self.mean_change), 1e-4)
 
     def rescale(self, ratio):
-        self.issued, self.half = ratio * self.issued, ratio * self.half
+        self.size_then, self.half = ratio * self.size_then, ratio * self.half
         self.rescale_sizes(ratio)
 
     def rescale_sizes(self, ratio):
@@ -752,8 +856,8 @@ class Said:
         self.now = Opinion(twin, twin.judgement)
         self.then = Opinion(twin, twin.then or twin.judgement)
         self.answer, intervals = twin.answer, twin.intervals
-        self.scale, self.half, self.causes = intervals.issued, intervals.half, intervals.scale.u
-        own = ["m", "v", "answer", "scale", "half", "causes"]
+        self.size, self.half, self.causes, self.mean = intervals.size_then, intervals.half, intervals.scale.u, 0.0
+        own = ["m", "v", "answer", "size", "half", "causes", "mean"]
         self.parts = [(self, own), (self.now, Opinion.NUMBERS), (self.then, Opinion.NUMBERS)]
 
     def rounded(self):
@@ -773,8 +877,9 @@ class Said:
         ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
         self.unit = centre, deviation
         self.m, self.answer = ratio * self.m + shift, ratio * self.answer + shift
+        self.mean = ratio * self.mean + shift
         self.now.rescale(ratio, shift), self.then.rescale(ratio, shift)
-        self.v, self.scale, self.half = ratio**2 * self.v, ratio * self.scale, ratio * self.half
+        self.v, self.size, self.half = ratio**2 * self.v, ratio * self.size, ratio * self.half
 
 
 class Opinion:
@@ -805,10 +910,10 @@ class Judgement:
     def weight(self):
         return special.softmax(self.log_weight)
 
-    def look(self, twin, means, of_nearest, of_trees, differ):
+    def look(self, twin, means, of_nearest, of_trees, differ, *linear):
         """Its mean and variance."""
-        self.estimates.ask(twin.x, means, of_nearest, of_trees)
-        others = [of_nearest, of_trees, twin.last, differ, self.estimates.linear.m, self.estimates.stack.m]
+        self.estimates.ask(means, of_nearest, of_trees)
+        others = [of_nearest, of_trees, twin.last, differ, *linear, self.estimates.stack.m]
         mean, variance = self.estimates.mix(*twin.mean_and_variance(self))
         self.vote.ask([*self.estimates.stack.u[:6], *others], mean)
         return self.vote.mean, variance
@@ -868,7 +973,7 @@ class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
-        memory = {"bytes": n_trees * (15 << 14)} if regression else {}
+        memory = {"bytes": n_trees * ((15 if n_trees == 5 else 5) << 14)} if regression else {}
         kind, self.most = (TargetForest, 1.0) if regression else (ClassForest, 10.0)
         self.forest, self.places = kind(n_trees, one_in=one_in, seed=seed, **memory), {}
 
@@ -898,7 +1003,7 @@ class OKL:
         self.scaler, self.previous, self.slopes = Scaler(), None, {}
         self.squares, self.differences, self.n_pairs = {}, {}, 0  # Σ x² and Σ (x - x')² of consecutive samples
         jitter, novel = (1e-6, 5e-4) if task == "regression" else (1e-3, 1e-3)
-        self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
+        self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, EQUAL), (0.1, FULL), (1.5, FULL))]
         self.processes = [
             Process(kernel, *posterior, resolved=0.01) for kernel in self.kernels for posterior in POSTERIORS[task]
         ]
@@ -910,14 +1015,16 @@ class OKL:
         self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2
         self.points, self.dictionary, self.latest = [], [], []
-        self.weights = [{}, {}, {}]  # of features, for each metric
+        self.dependence = Dependence()
+        self.weights = [{}, {}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
-            self.forests = [Trees(1, 5, 1, regression=True), Trees(2, 3, 1, regression=True)]
-            self.last, self.change, self.intervals = 0.0, Running(), Intervals()
-            self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(), Vote()), None
-            self.losses = np.zeros(2)  # of the judgements, of late targets
+            self.forests = [Trees(1 + i, n, 1, regression=True) for i, n in enumerate((5, 3, 3, 3))]
+            self.linear, self.additive = Regression(), Additive()
+            self.last, self.residuals, self.intervals = 0.0, [Running() for _ in range(3)], Intervals()
+            self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
+            self.losses = np.zeros(3)  # of the judgements and of the mean of the targets, of late targets
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
         self.unit, self.unit_settled, self.range = (0.0, 1.0), False, None  # of the targets
@@ -938,19 +1045,22 @@ class OKL:
             if self.log_then is None:
                 return self.weight
             return self.shares[:2] @ [self.weight_then, self.weight] / sum(self.shares[:2])
-        return self.shared(*(self.experts_of(judgement) for judgement in (self.judgement, self.then or self.judgement)))
+        weights = [self.experts_of(judgement) for judgement in (self.judgement, self.then or self.judgement)]
+        if self.then is None or self.changes.left:
+            return weights[0]
+        return np.append(self.answer_weights[:2] @ weights, self.answer_weights[2])
 
     def experts_of(self, judgement):
         processes, *others = judgement.estimates.weight
         mixture, *rest = judgement.vote.weight
         return np.append(mixture * np.append(processes * judgement.weight, others), rest)
 
-    def shared(self, now, then):
-        """The mean of what two judgements make of a target's predictions."""
+    @property
+    def answer_weights(self):
+        """Those of what two judgements make of a target's predictions, and of the mean of the targets."""
         if self.then is None or self.changes.left:
-            return now
-        share = special.expit(-8.0 * (self.losses[0] - self.losses[1]) / max(min(self.losses), 1e-300))
-        return share * now + (1.0 - share) * then
+            return np.array([1.0, 0.0, 0.0])
+        return special.softmax(-8.0 * self.losses / max(min(self.losses), 1e-300))
 
     @property
     def judgements(self):
@@ -1002,17 +1112,23 @@ class OKL:
             kernel.project(self.dictionary)
         for process in self.processes:
             process.look()
-        self.neighbours.look(self.points, self.x, self.weights[2])
+        self.neighbours.look(self.points, self.x, self.weights[FULL])
         if self.task == "regression":
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
             of_nearest, of_trees = np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
-            own = means, of_nearest, of_trees, self.last + self.forests[1].ask(self.x)
-            of_then = np.array(self.then.look(self, *own)) if self.then else None
-            self.answer, variance = self.shared(np.array(self.judgement.look(self, *own)), of_then)
+            self.linear.ask(self.x)
+            self.additive.ask(self.x, self.linear.m)
+            bases = self.last, self.linear.m, self.additive.m
+            forests = zip(bases, self.forests[1:], strict=True)
+            differ, residuals, additive = (m + trees.ask(self.x) for m, trees in forests)
+            own = means, of_nearest, of_trees, differ, self.linear.m, residuals, self.additive.m, additive
+            of_then = self.then.look(self, *own) if self.then else (0.0, 0.0)
+            self.answer, variance = self.answer_weights @ [self.judgement.look(self, *own), of_then, (0.0, 1.0)]
             low, high = (self.range or (0.0, 0.0)) - np.array(self.centre())
             self.answer = clip(self.answer, *(np.array([2 * low - high, 2 * high - low]) / self.deviation()))
             self.intervals.issue(max(math.sqrt(variance), 1e-4))
+            self.widest = math.inf if self.then is None else 2.0 * (math.sqrt(self.target.variance) or 1.0)
             return
         self.p = []
         for process in self.processes:
@@ -1067,16 +1183,16 @@ class OKL:
         self.look(x)
         if self.task != "regression":
             return self.mixed if self.log_then is None else self.shares @ self.three()
-        width = self.deviation() * self.intervals.width(0.9)
-        return self.centre() + self.deviation() * self.answer, width / special.ndtri(0.95)
+        width = self.deviation() * self.intervals.width(0.9) / special.ndtri(0.95)
+        return self.centre() + self.deviation() * self.answer, min(width, self.widest)
 
     # Learning
 
     def learn(self, x, y, w=1.0, said=None):
         """Learn the sample last given to ``predict``; if its label is late, by what was ``said`` of it."""
         self.scaler.learn(x)
-        for judgement in self.judgements:
-            judgement.estimates.register(self.x)
+        if self.task == "regression":
+            self.linear.register(self.x), self.additive.register(self.x)
         self.observe()
         self.seen += 1
         if w > 0.0:
@@ -1136,23 +1252,31 @@ class OKL:
             process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
         for point in self.points:
             point.y = ratio * point.y + shift
-        for judgement in self.judgements:
-            judgement.rescale(ratio, shift)
+        for each in (*self.judgements, self.linear, self.additive):
+            each.rescale(ratio, shift)
+        self.dependence.rescale(ratio)
         self.answer, self.losses = ratio * self.answer + shift, ratio * self.losses
         self.changes.rescale(ratio)
         self.forests[0].forest.act("rescale", ratio, shift)
-        self.forests[1].forest.act("rescale", ratio, 0.0)
+        for trees, residuals in zip(self.forests[1:], self.residuals, strict=True):
+            trees.forest.act("rescale", ratio, 0.0)
+            residuals.rescale(ratio)
         self.intervals.rescale(ratio)
-        self.change.rescale(ratio)
 
     def learn_experts(self, y, w, said):
         late = 0 if said is None else self.seen - said.seen
         said = said or Said(self)
         surprise, targets = self.judge(y, w, said, late), [y] * len(self.forests)
         if self.task == "regression":
-            difference = self.exact - said.now.opinions[8]
-            self.change.add(difference)
-            targets[1], self.last = self.change.clipped(difference), self.exact
+            for i, base in enumerate((said.now.opinions[8], self.linear.m, self.additive.m)):
+                self.residuals[i].add(self.exact - base)
+                targets[1 + i] = self.residuals[i].clipped(self.exact - base)
+            self.last = self.exact
+            self.linear.learn(y, w)
+            self.additive.learn(y, w)
+        of_processes = [process.m[0] for process in self.processes] if self.task == "regression" else self.p[:6, 1]
+        residual = y - self.among @ of_processes if self.task != "multiclass" else 0.0
+        self.dependence.learn(self.x, residual, min(w, 1.0 if self.task == "regression" else 10.0))
         for trees, target in zip(self.forests, targets, strict=True):
             trees.learn(self.x, target, w)
         for linear in self.linears:
@@ -1233,14 +1357,18 @@ class OKL:
         today, counts = Said(self), min(w, 1.0)
         if late:
             said.in_unit(self.centre(), self.deviation())
-            self.then = self.then or copy.deepcopy(self.judgement)
+            if self.then is None:
+                self.then = copy.deepcopy(self.judgement)
+                self.then.estimates.linear = self.linear
         if self.then:
-            bound = 30.0 * self.judgement.vote.size[12]
+            bound = 30.0 * self.judgement.vote.size[15]
             if late:
                 self.changes.add(min(abs(self.exact - said.answer), bound), late)
-            if not self.changes.left:
-                errors = np.minimum(np.abs(self.exact - np.array([said.now.mean, said.then.mean])), bound)
-                self.losses = discount * self.losses + counts * errors
+            if self.changes.left:
+                self.losses = np.array([0.0, bound, bound])
+            else:
+                errors = np.minimum(np.abs(self.exact - np.array([said.now.mean, said.then.mean, said.mean])), bound)
+                self.losses = (1.0 - (1.0 - discount) / 2.0) * self.losses + counts * errors
                 evidence = (1.0 - discount) / 0.01
                 self.then.learn(y, self.exact, w, said.m, said.v, said.then, self.seen, True, discount, evidence)
         change = self.exact - self.last
@@ -1324,13 +1452,17 @@ class OKL:
         else:
             self.next_update = self.seen + min(2000, self.seen // growth)
         self.convert(self.scaler.settle(self.next_update - self.seen))
+        self.relevant = {name for name in self.squares if self.dependence.is_relevant(name)}
         if self.seen >= first:
             self.updates += 1
             if self.updates > 1:
                 self.move_kernel(before)
             self.share = np.zeros(3)
             self.learn_metrics()
-            self.metrics_learned()
+            self.dependence.halve()
+        else:
+            self.learn_first_metrics()
+        self.metrics_learned()
         self.tune()
         if self.task == "regression":
             self.discount(before)
@@ -1349,9 +1481,15 @@ class OKL:
             evidence, squares = self.neighbours.relief.get(name, (0.0, 0.0))
             self.neighbours.relief[name] = ratio * evidence, ratio**2 * squares
         self.slopes = {name: slopes for name, slopes in self.slopes.items() if slopes}
-        parts = [*self.linears, *self.forests, *(judgement.estimates for judgement in self.judgements)]
-        for each in parts if self.task == "regression" else [*parts, self.bayes]:
+        others = [self.linear, self.additive] if self.task == "regression" else [self.bayes]
+        for each in [*self.linears, *self.forests, self.dependence, *others]:
             each.convert(to)
+
+    def learn_first_metrics(self):
+        """Until slopes are known, features without influence on the residuals have a tenth of the weight of others."""
+        weights = {name: 1.0 if name in self.relevant else 0.1 for name in self.squares}
+        for m in (RELEVANT, FULL):
+            self.weights[m] = {name: w / np.mean([*weights.values()]) for name, w in weights.items()}
 
     def learn_metrics(self):
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
@@ -1365,8 +1503,11 @@ class OKL:
             total = sum(G.values())
             half = np.mean([math.sqrt(g / total) for g in G.values()])
             for name, g in G.items():
-                self.weights[1][name] = max(math.sqrt(g / total) / half, 0.003)
-                self.weights[2][name] = max(g / total * len(G), 0.003)
+                self.weights[HALF][name] = max(math.sqrt(g / total) / half, 0.003)
+                self.weights[FULL][name] = max(g / total * len(G), 0.003)
+            relevant = {name: max(self.weights[FULL][name], float(name in self.relevant)) for name in G}
+            for name, w in relevant.items():
+                self.weights[RELEVANT][name] = max(w / np.mean([*relevant.values()]), 0.003)
         self.slopes = {}
 
     def tune(self):
@@ -1392,6 +1533,11 @@ class OKL:
             for process in self.processes[2 * i : 2 * i + 2]:
                 process.S = keep * process.S + (1.0 - keep) * process.prior_variance * K
 
+    def are_equal(self, one, other):
+        """Whether two metrics weight all features alike."""
+        weights = [[self.weights[m].get(name, 1.0) for name in self.squares] for m in (one, other)]
+        return one == other or weights[0] == weights[1]
+
     def move_kernel(self, grams):
         """Replace the lowest-weighted kernel by a neighbour of the highest-weighted one."""
         low, high = int(np.argmin(self.share)), int(np.argmax(self.share))
@@ -1402,11 +1548,11 @@ class OKL:
         for scale, metric in (
             (4.0 * best.scale, best.metric),
             (other * best.scale, best.metric),
-            (best.scale, best.metric + 1),
-            (best.scale, best.metric - 1),
+            (best.scale, (best.metric + 1) % 4),
+            (best.scale, (best.metric - 1) % 4),
         ):
-            there = any((kernel.scale, kernel.metric) == (scale, metric) for kernel in self.kernels)
-            if there or not 0.005 <= scale <= 100.0 or not 0 <= metric <= 2:
+            there = any(kernel.scale == scale and self.are_equal(kernel.metric, metric) for kernel in self.kernels)
+            if there or not 0.005 <= scale <= 100.0:
                 continue
             self.kernels[low].scale, self.kernels[low].metric = scale, metric
             for b in range(2):

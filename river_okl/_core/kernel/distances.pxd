@@ -1,10 +1,17 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from river_okl._core.loops cimport METRICS
 from river_okl._core.store.points cimport Feature, Points
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Conversion, Scaler
 from river_okl._core.store.table cimport Axis, Table
+
+
+cdef enum:                  # metrics
+    RELEVANT = 0            # p = 1, with a minimum for relevant features
+    EQUAL = 1               # p = 0
+    HALF = 2                # p = ½
+    FULL = 3                # p = 1
 
 
 cdef struct Dictionary:
@@ -28,6 +35,7 @@ cdef class Distances(Table):
     cdef double *differences        # [feature] Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # [feature] Σ x_j²
     cdef double *previous           # [feature] the last sample learned
+    cdef int8_t *relevant           # [feature] whether it must have an influence under metric ``RELEVANT``
     cdef bint learned               # whether the weights have been updated
     cdef double samples             # number of samples in the sums
     cdef double *square[METRICS]    # [point] ‖z_i‖²
@@ -62,6 +70,8 @@ cdef class Distances(Table):
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept
     cdef double sum_slopes(self) noexcept
     cdef int rescale_features(self, const Conversion *to) except -1
+    cdef void learn_first(self) noexcept
     cdef void learn(self) noexcept
+    cdef bint are_equal(self, int m, int other) noexcept
     cdef void square_points(self) noexcept
     cdef void forget(self, list places) noexcept

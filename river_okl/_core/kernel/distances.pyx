@@ -5,10 +5,12 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
 the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
-along a stream.  The three metrics have p = 0 (equal weights), ½ and 1.
+along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
 
 If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  A feature that separates
 neighbours of different targets (neighbours.pyx) significantly better than chance therefore gets the mean slope or more.
+Under metric 0, p = 1 as well, so does a relevant feature: one that the residuals depend on (dependence.pyx).  Before
+slopes are known, features that are not relevant weigh ``UNRELATED`` of the others, if p = 1.
 
 Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every ``MEMORY``
 samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow the weights.
@@ -32,7 +34,9 @@ cdef double LEAST = 3e-3
 cdef double SIGNIFICANT = 3.0       # standard deviations of Σ s_j from 0
 cdef double MEMORY = 10000.0
 
-POWERS = (0.0, 0.5, 1.0)
+cdef double UNRELATED = 0.1         # first weight of a feature that is not relevant, relative to one that is
+
+POWERS = (1.0, 0.0, 0.5, 1.0)
 
 
 cdef int ascending(const void *a, const void *b) noexcept nogil:
@@ -56,8 +60,10 @@ cdef class Distances(Table):
             self.declare(<size_t> &self.square[m], f"square_{m}", of_point, **of_sum)
             if m >= first:
                 self.scratch(<size_t> &self.dots[m], of_point)
-        self.derive(<size_t> &self.weights[0], of_feature, default=1.0)
-        for m in range(1, METRICS):
+        for m in range(METRICS):
+            if m == EQUAL:
+                self.derive(<size_t> &self.weights[m], of_feature, default=1.0)
+                continue
             self.declare(
                 <size_t> &self.weights[m], f"weights_{m}", of_feature, default=1.0, low=LEAST * (1.0 - 1e-9), high=1e10
             )
@@ -69,6 +75,7 @@ cdef class Distances(Table):
         self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **of_sum)
         self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
         self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY)
+        self.scratch(<size_t> &self.relevant, of_feature, dtype="i1")
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
@@ -295,10 +302,24 @@ cdef class Distances(Table):
             total += self.slopes[i]
         return total
 
+    cdef void learn_first(self) noexcept:
+        """Set the weights under metrics with p = 1 before any slopes are known; call ``square_points`` afterwards."""
+        cdef Py_ssize_t i, relevant = 0, known = 0
+        cdef double mean
+        for i in range(self.scaler.size):
+            if self.scaler.features[i].key != NULL:
+                known += 1
+                relevant += self.relevant[i]
+        mean = (relevant + UNRELATED * (known - relevant)) / known if relevant else UNRELATED
+        for i in range(self.scaler.size):
+            if self.scaler.features[i].key != NULL:
+                self.weights[RELEVANT][i] = (1.0 if self.relevant[i] else UNRELATED) / mean
+                self.weights[FULL][i] = self.weights[RELEVANT][i]
+
     cdef void learn(self) noexcept:
         """Update the weights from the slopes, and reset the slopes; call ``square_points`` afterwards."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.size
-        cdef double slope, total, mean, mean_half = 0.0
+        cdef double slope, total, mean, mean_half = 0.0, mean_relevant = 0.0
         for i in range(size):
             if self.slope_counts[i] > 0.0:
                 self.slopes[i] /= self.slope_counts[i]
@@ -317,12 +338,21 @@ cdef class Distances(Table):
             for i in range(size):
                 if self.slope_counts[i] > 0.0:
                     slope = self.slopes[i] / total
-                    self.weights[1][i] = fmax(sqrt(slope) / mean_half, LEAST)
-                    self.weights[2][i] = fmax(slope * known, LEAST)
+                    self.weights[HALF][i] = fmax(sqrt(slope) / mean_half, LEAST)
+                    self.weights[FULL][i] = fmax(slope * known, LEAST)
+                    self.weights[RELEVANT][i] = fmax(self.weights[FULL][i], 1.0 if self.relevant[i] else 0.0)
+                    mean_relevant += self.weights[RELEVANT][i] / known
+            for i in range(size):
+                if self.slope_counts[i] > 0.0:
+                    self.weights[RELEVANT][i] = fmax(self.weights[RELEVANT][i] / mean_relevant, LEAST)
             self.learned = True
         if size:
             memset(self.slopes, 0, size * 8)
             memset(self.slope_counts, 0, size * 8)
+
+    cdef bint are_equal(self, int m, int other) noexcept:
+        """Whether two metrics weight all features alike: if no feature is relevant, two of them do."""
+        return m == other or memcmp(self.weights[m], self.weights[other], self.scaler.size * 8) == 0
 
     cdef void square_points(self) noexcept:
         """Recompute every ‖z_i‖² with the current weights."""
@@ -360,7 +390,7 @@ cdef class Distances(Table):
         self.previous_size = kept
 
     def feature_weights(self, mixed):
-        """Return feature name -> weight, for a mixture of the three metrics; the mean is 1."""
+        """Return feature name -> weight, for a mixture of the metrics; the mean is 1."""
         cdef Py_ssize_t place
         cdef int m
         found = {}

@@ -20,6 +20,7 @@ from libc.string cimport memcpy, memset
 
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
+from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
@@ -98,7 +99,8 @@ cdef class ClassMixture(Mixture):
         others = self.processes, self.pool, linear, logistic, self.neighbours, *forests, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         self.stack = Stack(others)
-        self.experts = *others, *([self.stack] if "stack" not in without else [])
+        self.dependence = Dependence(self.scaler)
+        self.experts = *others, *([self.stack] if "stack" not in without else []), self.dependence
         self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
         self.assemble(Change(DEVIATIONS, LEAST_RISE))
         self.stack.weight = self.weight

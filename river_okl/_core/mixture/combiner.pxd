@@ -1,20 +1,18 @@
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
+from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.ridge cimport Ridge
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Scaler
 
 cdef enum:
-    LINEAR_INPUTS = 64              # a constant, and the first features that the scaler counts
     ESTIMATES = 3
 
 
 cdef class Combiner(Expert):
-    cdef Scaler scaler
     cdef Processes processes
     cdef Neighbours neighbours
-    cdef Ridge linear
+    cdef Regression linear
     cdef Ridge stack
     cdef tuple others                   # further experts whose predictions the stack uses, the neighbours first
     cdef Py_ssize_t n_others            # number of their predictions
@@ -22,7 +20,7 @@ cdef class Combiner(Expert):
     cdef double *weight
     cdef double *residual               # running squared residuals
 
-    cdef void mix(self, double *mean, double *variance) noexcept
+    cdef void mix(self, double linear, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept
-    cdef void fill(self, const double *p, double linear) noexcept
+    cdef void fill(self, const double *p) noexcept

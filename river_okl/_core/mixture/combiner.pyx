@@ -7,19 +7,16 @@ would win even with no better means, because their predicted variance changes fr
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
-from river_okl._core.store.scaler cimport Conversion
 
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.gaussian.posterior cimport Posterior
-from river_okl._core.inputs cimport bounded, convert_coefficients, convert_covariance, inputs_of
-from river_okl._core.simd cimport linalg
+from river_okl._core.inputs cimport bounded
 
 from river_okl._core.mixture.processes import NEWCOMER
 
-LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth per sample
-STACK = 0.03, 1e-4
+STACK = 0.03, 1e-4              # prior variance of a coefficient, and its growth per sample
 cdef double LEAST_RESIDUAL = 1e-4   # of a running squared residual
 cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # bound of one sample's error in a running residual, in standard deviations
@@ -29,16 +26,15 @@ cdef class Combiner(Expert):
     """The estimates and their weights, for a target in units of its standard deviation."""
 
     def __init__(
-        self, Scaler scaler, Processes processes, Neighbours neighbours, tuple others, str name="combiner"
+        self, Processes processes, Regression linear, Neighbours neighbours, tuple others, str name="combiner"
     ):
         cdef Py_ssize_t i
-        self.name, self.rows = name, 2
-        self.scaler = scaler
+        self.name, self.rows = name, 1
         self.processes = processes
+        self.linear = linear
         self.neighbours = neighbours
         self.others = others
         self.n_others = sum([expert.rows for expert in others])
-        self.linear = self.contain("linear", Ridge(LINEAR_INPUTS, *LINEAR))
         self.stack = self.contain("stack", Ridge(PROCESSES + 2 + self.n_others, *STACK))
         for i in range(PROCESSES):
             self.stack.coef[i] = 1.0 / PROCESSES
@@ -55,30 +51,28 @@ cdef class Combiner(Expert):
         return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """Write the linear estimate, and the stack's estimate from all predictions before its own."""
-        inputs_of(x, LINEAR_INPUTS, self.linear.inputs)
-        self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
-        self.fill(p - self.first, self.linear.mean)
-        p[0], p[1] = self.linear.mean, self.stack.mean
+        """Write the stack's estimate from the predictions before its own."""
+        self.fill(p - self.first)
+        p[0] = self.stack.mean
         return 0
 
-    cdef void fill(self, const double *p, double linear) noexcept:
+    cdef void fill(self, const double *p) noexcept:
         """Evaluate the stack at the processes' means, the linear estimate, a constant and the other predictions."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
             inputs[i] = bounded(p[i])
-        inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(linear), 1.0
+        inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(p[self.linear.first]), 1.0
         for i in range(self.n_others):
             inputs[PROCESSES + 2 + i] = bounded(p[PROCESSES + i])
         self.stack.ask(PROCESSES + 2 + self.n_others)
 
-    cdef void mix(self, double *mean, double *variance) noexcept:
+    cdef void mix(self, double linear, double *mean, double *variance) noexcept:
         """Replace the mean and variance of the processes with the mean and variance of the three estimates."""
         cdef double together
-        cdef double off = mean[0] - self.linear.mean, of_stack = mean[0] - self.stack.mean
+        cdef double off = mean[0] - linear, of_stack = mean[0] - self.stack.mean
         together = mean[0] - self.weight[1] * off - self.weight[2] * of_stack
-        off, of_stack = self.linear.mean - together, self.stack.mean - together
+        off, of_stack = linear - together, self.stack.mean - together
         variance[0] = (
             self.weight[0] * (variance[0] + (mean[0] - together) * (mean[0] - together))
             + self.weight[1] * (self.residual[1] + off * off)
@@ -93,15 +87,14 @@ cdef class Combiner(Expert):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept:
-        """Update the weights of the estimates, then both regressions, given a target.  The rate of running residuals is
+        """Update the weights of the estimates, then the stack, given a target.  The rate of running residuals is
         1 - DISCOUNT, or ``least_rate`` if that is larger.
 
         ``y.w`` is the weight of the sample, and ``y.counts`` is that weight bounded.  Combinations use ``y.counts``:
         the estimates learn ``y.w`` themselves, and counted again it would make their mean overshoot the target, or jump
         to the estimate that happened to be closest.
 
-        The stack learns from the predictions that it is scored on, combined with its current coefficients.  The linear
-        regression learns from current features.
+        The stack learns from the predictions that it is scored on, combined with its current coefficients.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(least_rate, 1.0 - DISCOUNT)
@@ -116,8 +109,7 @@ cdef class Combiner(Expert):
             )
             self.residual[i] = fmax(self.residual[i], LEAST_RESIDUAL)
         if y.late:
-            self.fill(y.as_asked, estimates[1])
-        self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
+            self.fill(y.as_asked)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
@@ -128,7 +120,7 @@ cdef class Combiner(Expert):
             return False
         for i in range(PROCESSES):
             self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
-        self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
+        self.stack.inputs[PROCESSES] = bounded(self.linear.mean_again())
         if self.neighbours.max_points and self.neighbours in self.others:
             self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target))
         self.stack.ask(PROCESSES + 2 + self.n_others)
@@ -138,10 +130,6 @@ cdef class Combiner(Expert):
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t i
         cdef double of_means = 0.0
-        for i in range(self.linear.size):
-            self.linear.coef[i] *= ratio
-        self.linear.coef[0] += shift
-        self.linear.mean = ratio * self.linear.mean + shift
         for i in range(PROCESSES + 2, PROCESSES + 2 + self.n_others):
             of_means += self.stack.coef[i]
         for i in range(PROCESSES + 1):
@@ -150,44 +138,18 @@ cdef class Combiner(Expert):
         self.stack.mean = ratio * self.stack.mean + shift
         self.change_unit(ratio)
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        cdef Py_ssize_t n = self.linear.size
-        convert_coefficients(to, n, self.linear.coef)
-        convert_covariance(to, n, self.linear.covariance, n, self.linear.h)
-
-    cdef void forget(self, list places) noexcept:
-        cdef Py_ssize_t place
-        for place in places:
-            if place < LINEAR_INPUTS - 1:
-                self.linear.restart(1 + place)
-
     def names(self):
-        return ["linear", "stack"]
+        return ["stack"]
 
     def merged(self, merging):
-        """Merge the linear regression by precision; the stack restarts."""
+        """Merge the weights of the estimates; the stack restarts."""
         if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
             return self.state()
         weights = merging.mean(lambda each: each.state[self.name]["log_weights"])
         return Expert.merged(self, merging) | {
-            "linear": self.merged_linear(merging),
             "stack": self.merged_stack(merging),
             "log_weights": weights - weights.max(),
         }
-
-    def merged_linear(self, merging):
-        """Return coefficients weighted by their precision, in the inputs and units of the merged mixture."""
-        found = []
-        for share, each in merging.active:
-            ratio, shift = merging.units(each)
-            state, n = each.state[self.name]["linear"], self.linear.size
-            to, of = merging.inputs(each, n, n)
-            coef, covariance = np.zeros(n), self.linear.prior * np.eye(n)
-            coef[to] = ratio * state["coef"][of]
-            coef[0] += shift
-            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], n)[np.ix_(of, of)]
-            found.append((share, coef, covariance))
-        return merging.by_precision(found)
 
     def merged_stack(self, merging):
         """Return a stack that restarts as the mixture's mean, because merged processes have other errors."""

@@ -17,4 +17,5 @@ cdef class Intervals(Expert):
 
     cdef void issue(self, double deviation, double *issued) noexcept
     cdef void score(self, const Outcome *y, const double *issued, double change) noexcept
+    cdef double predict_scale(self, double size, const double *inputs) noexcept
     cdef void restart(self, double size) noexcept

@@ -64,48 +64,52 @@ cdef class Intervals(Expert):
             self.log_factor[i] = log(normal[i])
         self.seen = self.run = 0
 
+    cdef double predict_scale(self, double size, const double *inputs) noexcept:
+        """Return the scale that the current model predicts from these inputs and this running error."""
+        cdef Py_ssize_t i
+        for i in range(CAUSES):
+            self.scale.inputs[i] = inputs[i]
+        self.scale.ask(CAUSES)
+        return size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
+
     cdef void issue(self, double deviation, double *issued) noexcept:
-        """Write scale, inputs and half widths after the mean, given the mixture's standard deviation."""
-        cdef double *scale = issued + 1
+        """Write running error, inputs and half widths after the mean, given the mixture's standard deviation."""
         cdef double *inputs = issued + 2
         cdef double *half = issued + 2 + CAUSES
-        cdef double last
+        cdef double scale, last = -2.0 * LARGEST_LOG
         cdef Py_ssize_t i
+        issued[1] = self.size
         inputs[0] = 1.0
         inputs[1] = log(fmax(deviation, LEAST_SIZE) / self.size)
         inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
         inputs[3] = log(fmax(self.change / self.mean_change, LEAST_RATIO))
         for i in range(CAUSES):
             inputs[i] = fmin(fmax(inputs[i], -FARTHEST), FARTHEST)
-            self.scale.inputs[i] = inputs[i]
-        self.scale.ask(CAUSES)
-        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
-        last = -2.0 * LARGEST_LOG
+        scale = self.predict_scale(self.size, inputs)
         for i in range(COVERAGES):
             last = fmax(self.log_factor[i], last + STEP)
-            half[i] = scale[0] * exp(last)
+            half[i] = scale * exp(last)
 
     cdef void score(self, const Outcome *y, const double *issued, double change) noexcept:
         """Update factors, the model of the scale and running errors, given a target and its change from the last one.
 
         Errors of late targets come in runs, because none was known when the others were predicted.  So the factors
-        follow more slowly, and not at all if they have restarted since.
+        follow more slowly, and not at all if they have restarted since; and the model of the scale learns from what it
+        would predict now: by the scales of then, such a run would change its coefficients again and again.
         """
         cdef Py_ssize_t i
-        cdef double error = fabs(y.exact - issued[0]), ratio = fmin(error / issued[1], MOST)
-        cdef double rate
+        cdef double error = fabs(y.exact - issued[0]), ratio, rate
         cdef const double *half = issued + 2 + CAUSES
+        ratio = fmin(error / self.predict_scale(issued[1], issued + 2), MOST)
         self.run = self.run + 1 if error > OUTLYING * self.size else 0
         if self.run >= RUN:
             self.restart(error)
+            self.scale.ask(CAUSES)
         self.seen += 1
         rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
         for i in range(COVERAGES if y.late < self.seen else 0):
             self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
             self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
-        for i in range(CAUSES):
-            self.scale.inputs[i] = issued[2 + i]
-        self.scale.ask(CAUSES)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
         error = fmin(error, fmin(OUTLYING * self.size, LARGEST_SIZE))

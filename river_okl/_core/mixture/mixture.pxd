@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.mixture.change cimport Change
+from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
@@ -17,6 +18,7 @@ cdef class Mixture(ScaledPoints):
     cdef readonly tuple terms
     cdef readonly Processes processes
     cdef Slopes slopes
+    cdef Dependence dependence
     cdef readonly Neighbours neighbours
     cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions
@@ -68,6 +70,7 @@ cdef class Mixture(ScaledPoints):
     cdef void update_weights(self) noexcept
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
     cdef void begin_then(self) noexcept
+    cdef double residual(self, const Outcome *y) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1
     # Room

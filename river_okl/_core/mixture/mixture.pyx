@@ -11,11 +11,15 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     ../trees/          Hoeffding trees, over all features and over random halves of them
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
-    combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
-    difference.pyx     for a target: the last target, and trees on the difference to it
-    ridge.pyx          for a target: linear regression, which the combiner, the vote and the intervals use
+    regression.pyx     for a target: a Bayesian linear regression on the features
+    additive.pyx       for a target: that regression plus a function of each feature
+    last_target.pyx    for a target: the last one
+    residual_forest.pyx  for a target: trees on the residuals of one of these three
+    combiner.pyx       for a target: the mean of processes, linear regression and a regression on predictions
+    ridge.pyx          for a target: linear regression, which the regressions, the vote and the intervals use
     vote.pyx           for a target: the second stage, weighted by absolute errors
     intervals.pyx      for a target: prediction intervals
+    dependence.pyx     which features the residuals of the processes depend on
     slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
     change.pyx         whether the stream has changed since these predictions
@@ -45,7 +49,7 @@ import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.kernel.distances cimport Dictionary
+from river_okl._core.kernel.distances cimport EQUAL, Dictionary
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
@@ -405,11 +409,20 @@ cdef class Mixture(ScaledPoints):
         memcpy(self.log_then, self.log_weight, self.per_prediction.n * 8)
         self.then_is_known = True
 
+    cdef double residual(self, const Outcome *y) noexcept:
+        """Return the residual of the processes' mean, or 0 if there are more than two classes."""
+        cdef Py_ssize_t e, n = self.n_classes
+        cdef double total = 0.0
+        for e in range(PROCESSES if n <= 2 else 0):
+            total += self.process_weights[e] * (y.target - self.p[e * n + n - 1])
+        return total
+
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
         """Update every expert; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint wanted = False
         self.slopes.learn(x, self.seen, self.process_weights)
+        y.residual = self.residual(y)
         for expert in self.experts:
             (<Expert> expert).wants_point = (<Expert> expert).learn(x, y)
         for expert in self.holders:
@@ -422,7 +435,7 @@ cdef class Mixture(ScaledPoints):
             wanted = wanted or (<Expert> expert).wants_point
         if not wanted:
             return 0
-        self.points.write(x, x.scaled, self.distances.own[0])
+        self.points.write(x, x.scaled, self.distances.own[EQUAL])
         self.distances.point_added(x)
         last = self.points.n - 1
         for expert in self.holders:
@@ -449,6 +462,7 @@ cdef class Mixture(ScaledPoints):
         self.begin_units()
         self.next_update = following(self.seen, self.early, self.growth)
         self.settle_units(self.next_update - self.seen)
+        self.dependence.judge(self.distances.relevant)
         if self.seen >= self.early:
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
@@ -458,6 +472,9 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
+            self.dependence.halve()
+        else:
+            self.distances.learn_first()
         return self.finish_units(True)
 
     cdef int begin_units(self) except -1:
@@ -506,7 +523,7 @@ cdef class Mixture(ScaledPoints):
         cdef double[METRICS] mixed
         cdef Py_ssize_t m
         memset(mixed, 0, sizeof(mixed))
-        mixed[0] = 1e-9
+        mixed[EQUAL] = 1e-9
         for expert in self.holders:
             (<Expert> expert).add_metrics(self.weight + (<Expert> expert).first, mixed)
         return self.distances.feature_weights([mixed[m] for m in range(METRICS)])

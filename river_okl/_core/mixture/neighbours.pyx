@@ -31,7 +31,7 @@ cdef double MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
 cdef double PRIOR = 4.0             # initial count of a chance
 
-METRIC = 2
+METRIC = 3
 cdef int metric = METRIC
 
 

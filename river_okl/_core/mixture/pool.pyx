@@ -24,7 +24,7 @@ cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost 
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 cdef double LEAST = 1e-30           # of an earlier probability, in single precision
 
-SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, did not help
+SCALE, METRIC = 4.0, 2              # of its kernel; a second learner, of scale 15 without a metric, did not help
 cdef int metric = METRIC
 STEPS = 12                          # of conjugate gradients: 1 to 2 % of the evicted points' contribution is lost
 cdef Py_ssize_t MANY = 64           # with more columns, each point lists its non-zero coefficients, which are few

@@ -1,14 +1,15 @@
 """The bank of Gaussian processes: a few kernels x a few posteriors, all over ONE dictionary of few points.
 
-A kernel uses one of three metrics (distances.pyx), at a scale m: m times the data-driven γ of a single kernel.  Each
+A kernel uses one of four metrics (distances.pyx), at a scale m: m times the data-driven γ of a single kernel.  Each
 kernel has posteriors (gaussian/posterior.pyx) of different prior variance and forgetting.  The likelihood is a probit
 for two classes, and Gaussian for numeric targets and for the 0/1 targets of many classes.
 
 A sample is added to the dictionary if it is novel under some kernel.  Once the dictionary is full, the point with the
 lowest removal cost, a weighted sum over the processes, is evicted, and labels that the mixture predicted confidently
-are not added.  Kernels adapt: the lowest-weighted one becomes a neighbour of the highest-weighted one: m · 4,
-m / 4 or p ± ½.  If the latter's squared residuals exceed their expectation ``RESIDUAL_RATIO`` times, its kernel is too
-wide, and m · 16 replaces m / 4.  Posteriors describe f at the points, so they stay valid when a kernel changes.
+are not added.  Kernels adapt: the lowest-weighted one becomes a neighbour of the highest-weighted one: m · 4, m / 4, or
+the next or previous metric, the first of which follows the last.  If the latter's squared residuals exceed their
+expectation ``RESIDUAL_RATIO`` times, its kernel is too wide, and m · 16 replaces m / 4.  Posteriors describe f at the
+points, so they stay valid when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -51,7 +52,7 @@ JITTER_NOVELTY_KEPT = {
 cdef double RESOLVED = 0.01      # least b v with which a sample that is no new point changes a covariance
 cdef Py_ssize_t FIRST_ROOM = 8   # initial room of a dictionary, a multiple of the vector width
 NEWCOMER = 2.0                  # reduction of the initial log-weight of a replaced kernel
-KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
+KERNELS_AT_FIRST = ((0.1, 1), (0.1, 3), (1.5, 3))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
     "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
@@ -408,13 +409,13 @@ cdef class Processes(Expert):
         for scale, m in (
             (4.0 * self.scale[high], self.metric[high]),
             (other * self.scale[high], self.metric[high]),
-            (self.scale[high], self.metric[high] + 1),
-            (self.scale[high], self.metric[high] - 1),
+            (self.scale[high], (self.metric[high] + 1) % METRICS),
+            (self.scale[high], (self.metric[high] + METRICS - 1) % METRICS),
         ):
             there = False
             for i in range(KERNELS):
-                there = there or (self.scale[i] == scale and self.metric[i] == m)
-            if there or not LEAST_SCALE <= scale <= LARGEST_SCALE or not 0 <= m < METRICS:
+                there = there or (self.scale[i] == scale and self.distances.are_equal(self.metric[i], m))
+            if there or not LEAST_SCALE <= scale <= LARGEST_SCALE:
                 continue
             self.scale[low], self.metric[low] = scale, m
             for b in range(POSTERIORS):

@@ -15,4 +15,5 @@ cdef class Ridge(Table):
 
     cdef void restart(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
+    cdef void rescale_coefficients(self, const double *factors) noexcept
     cdef void learn(self, double residual, double noise) noexcept

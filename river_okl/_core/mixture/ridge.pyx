@@ -57,6 +57,16 @@ cdef class Ridge(Table):
             if self.covariance[i * self.size + i] < self.prior:
                 self.covariance[i * self.size + i] += self.drift
 
+    cdef void rescale_coefficients(self, const double *factors) noexcept:
+        """Multiply the first n coefficients by factors, and their covariance accordingly."""
+        cdef Py_ssize_t i, j
+        cdef double *row
+        for i in range(self.n):
+            self.coef[i] *= factors[i]
+            row = self.covariance + i * self.size
+            for j in range(i + 1):
+                row[j] *= factors[i] * factors[j]
+
     def _check(self):
         Table._check(self)
         covariance = viewed(self.covariance, self.size * self.size, np.dtype("f8")).reshape(self.size, self.size)

@@ -3,22 +3,28 @@ regressions, and a vote between these, the trees and the last target.
 
 The weights of the processes, the combiner and the vote follow the errors of predictions.  If targets come late there
 are two sets of these weights, as for classes (class_mixture.pyx).  One is scored on the model's predictions when the
-target comes ("today"), the other on the predictions that were made when the sample was asked ("then").  The answer is
-the mean of both answers, weighted by their absolute errors.  After a change (change.pyx) it is the answer of today.
+target comes ("today"), the other on the predictions that were made when the sample was asked ("then").  The answer is a
+mean of both answers and of the mean of the targets, weighted by their absolute errors.  After a change (change.pyx) it
+is the answer of today.
 """
 
-from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.math cimport fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcpy
 
+from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.gaussian.posterior cimport Posterior
+from river_okl._core.mixture.additive cimport Additive
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
-from river_okl._core.mixture.difference cimport Difference
+from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
+from river_okl._core.mixture.last_target cimport LastTarget
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
+from river_okl._core.mixture.regression cimport Regression
+from river_okl._core.mixture.residual_forest cimport ResidualForest
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport Vote
 from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
@@ -33,35 +39,41 @@ from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 
 FIRST_WITH_SLOPES = 2000                # initial samples at which slopes are always measured, for short streams
 cdef int TREES = 5
-cdef int TREES_OF_DIFFERENCES = 3
-cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14
+cdef int TREES_OF_RESIDUALS = 3
+cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14, BYTES_OF_RESIDUALS = 5 << 14  # of a tree of residuals
 cdef double[COVERAGES] normal = NORMAL
 cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
 # Maximum factor by which the unit of the target shrinks at once.  It is reached only if all targets were equal, so that
 # all that was learned is 0; residuals times its square stay finite.
 cdef double LARGEST_RATIO = 1e20
-cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of predictions in another unit
+cdef double LEAST_VARIANCE = 1e-12, LEAST_SIZE = 1e-6  # of predictions in another unit
 cdef int SETTLED = 5                    # samples before the first unit in force
 cdef int FOLLOWED = 50                  # targets after a sudden change until the new unit is known
+# maximum width of an interval for a late target, in widths of that of a normal distribution of the targets
+cdef double WIDEST = 2.0
+cdef double LONGER = 2.0                # memory of the losses of the answers, in those of other losses
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its standard deviation
 
-cdef double SHARPNESS = 8.0             # of the shares of both sets of weights, as in ``weights_of_losses``
 cdef double OUTLYING = 30.0             # bound of one sample's error in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
+
+cdef enum:
+    ANSWERS = 3                         # by today's weights, by those of then, and the mean of the targets
 
 cdef enum:                              # the mixture's own numbers, which are stored after the predictions:
     MIXED                               # the mean of the processes and the combiner's regressions
     OF_PROCESSES                        # the mean of the processes alone
     VOTED                               # the mean of the vote
-    # the same with the weights of then: the combiner's two predictions and the correction,
+    # the same with the weights of then: the combiner's prediction and the correction,
     THEN
-    THEN_MIXED = THEN + 3               # and these means
+    THEN_MIXED = THEN + 2               # and these means
     THEN_OF_PROCESSES
     THEN_VOTED
+    MEAN                                # of the targets
     ANSWER                              # the first of the numbers that intervals are scored on
-    SCALE
-    HALVES = SCALE + 1 + CAUSES         # half widths of intervals
+    SIZE                                # of errors, followed by the inputs of the scale
+    HALVES = SIZE + 1 + CAUSES          # half widths of intervals
     VARIANCES = HALVES + COVERAGES      # of the processes, noise included
     OWN = VARIANCES + PROCESSES
 
@@ -71,12 +83,20 @@ cdef inline double bounded(double z) noexcept nogil:
     return fmin(fmax(z, -LARGEST_EXACT), LARGEST_EXACT)
 
 
+def residual_forest(str name, Expert base, int seed, bint as_asked=False):
+    """Return a forest that learns the residuals of ``base``."""
+    return ResidualForest(
+        name, base, TREES_OF_RESIDUALS, as_asked=as_asked, bytes=TREES_OF_RESIDUALS * BYTES_OF_RESIDUALS, seed=seed
+    )
+
+
 cdef class TargetMixture(Mixture):
     """Experts on a number, in units of its running mean and standard deviation."""
 
     cdef readonly Combiner combiner
     cdef readonly TargetForest forest
-    cdef readonly Difference difference
+    cdef readonly Regression linear
+    cdef readonly LastTarget last_target
     cdef readonly Vote vote
     cdef Running target                     # statistics of the targets
     cdef double centre, size                # the unit in force: what is learned is (y - centre) / size
@@ -87,7 +107,7 @@ cdef class TargetMixture(Mixture):
     cdef Combiner then_combiner
     cdef Vote then_vote
     cdef double *then_residual              # [PROCESSES]
-    cdef double *losses                     # [2] of the answers by today's weights and by these weights, as asked
+    cdef double *losses                     # [ANSWERS] of the answers as asked: today's weights, these, the mean
     # scratch: the predictions of the last sample, and the numbers that these weights give
     cdef double *q
 
@@ -104,30 +124,34 @@ cdef class TargetMixture(Mixture):
         self.slopes = Slopes(self.processes, FIRST_WITH_SLOPES)
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
         self.forest = TargetForest(TREES, bytes=TREES * BYTES_OF_A_TREE)
-        self.difference = Difference(
-            TREES_OF_DIFFERENCES, bytes=TREES_OF_DIFFERENCES * BYTES_OF_A_TREE, seed=2
-        )
+        self.linear, self.last_target = Regression(self.scaler), LastTarget()
+        difference = residual_forest("difference", self.last_target, 2, True)
+        additive = Additive(self.scaler, self.linear)
+        residuals = residual_forest("residuals", self.linear, 3)
+        additive_residuals = residual_forest("additive_residuals", additive, 4)
         others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
-        self.combiner = Combiner(self.scaler, self.processes, self.neighbours, others)
-        self.then_combiner = Combiner(self.scaler, self.processes, self.neighbours, others, "then_combiner")
-        in_time = () if "difference" in without else (self.difference,)
-        self.experts = self.processes, *others, *in_time, self.combiner
+        self.combiner = Combiner(self.processes, self.linear, self.neighbours, others)
+        self.then_combiner = Combiner(self.processes, self.linear, self.neighbours, others, "then_combiner")
+        in_time = () if "difference" in without else (self.last_target, difference)
+        linear = () if "residuals" in without else (residuals,)
+        linear += () if "additive" in without else (additive, additive_residuals)
+        self.experts = self.processes, *others, *in_time, self.linear, *linear, self.combiner
         self.number_predictions()
-        voters = (self.forest.first,) if self.forest in others else ()
-        if in_time:
-            voters = self.difference.first, *voters, self.difference.first + 1
+        voters = [each for each in (self.last_target, self.forest, difference, *linear) if each in self.experts]
+        voters = tuple([(<Expert> each).first for each in voters])
         self.vote = Vote(self.rows, voters)
         self.then_vote = Vote(self.rows, voters, "then_vote")
         self.then_combiner.rows = self.then_vote.rows = 0
         self.intervals = Intervals()
-        self.experts += self.vote, self.intervals, self.then_combiner, self.then_vote
+        self.dependence = Dependence(self.scaler)
+        self.experts += self.vote, self.intervals, self.dependence, self.then_combiner, self.then_vote
         self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
         self.assemble(Change(DEVIATIONS, LEAST_RISE))
         self.then_combiner.first = self.combiner.first
         self.q = self.doubles(NULL, 0, self.n_numbers)
         self.per_prediction.n = PROCESSES
         self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
-        self.declare(<size_t> &self.losses, "late_losses", (2,), low=0.0, high=LARGEST_LOSS, power=1)
+        self.declare(<size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1)
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
         self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
@@ -140,19 +164,20 @@ cdef class TargetMixture(Mixture):
         """Write all predictions, the numbers that the mixture computes from them, and the intervals."""
         cdef Py_ssize_t e
         cdef Posterior posterior
-        cdef double variance = 0.0, other = 0.0, share
+        cdef double variance = 0.0, other = 0.0
+        cdef double[ANSWERS] share
         cdef double *own = self.p + self.rows
         Mixture.answer(self, x)
         for e in range(PROCESSES):
             posterior = self.processes.posteriors[e]
             own[VARIANCES + e] = posterior.variance + posterior.noise
         self.combine(self.combiner, self.vote, self.weight, self.processes.residual, self.p, &variance)
-        own[ANSWER] = own[VOTED]
+        own[ANSWER], own[MEAN] = own[VOTED], 0.0
         if self.then_is_known:
             self.ask_then(x, &other)
-            share = self.share_of_today()
-            own[ANSWER] = share * own[VOTED] + (1.0 - share) * own[THEN_VOTED]
-            variance = share * variance + (1.0 - share) * other
+            self.weigh_answers(share)
+            own[ANSWER] = share[0] * own[VOTED] + share[1] * own[THEN_VOTED] + share[2] * own[MEAN]
+            variance = share[0] * variance + share[1] * other + share[2]
         own[ANSWER] = self.within_range(own[ANSWER])
         self.intervals.issue(sqrt(variance), own + ANSWER)
         return 0
@@ -171,7 +196,7 @@ cdef class TargetMixture(Mixture):
         cdef double *own = p + self.rows
         self.processes.predict(weight, residual, own + OF_PROCESSES, variance)
         own[MIXED] = own[OF_PROCESSES]
-        combiner.mix(own + MIXED, variance)
+        combiner.mix(p[self.linear.first], own + MIXED, variance)
         vote.correct(p)
         own[VOTED] = vote.mean(p)
 
@@ -185,19 +210,19 @@ cdef class TargetMixture(Mixture):
     cdef void note_then(self, const double *of) noexcept:
         """Store the numbers that the weights scored on predictions as asked give."""
         cdef double *own = self.p + self.rows
-        memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and then of the vote
+        memcpy(own + THEN, of + self.combiner.first, 2 * 8)  # of the combiner and then of the vote
         memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)
 
     cdef void conclude(self) noexcept:
         if not self.then_is_known:
             self.note_then(self.p)
 
-    cdef double share_of_today(self) noexcept:
-        """Return the share of today's weights in the answer."""
-        cdef double least = fmax(fmin(self.losses[0], self.losses[1]), 1e-300)
+    cdef void weigh_answers(self, double *share) noexcept:
+        """Write the shares of today's weights, of those of then, and of the mean of the targets in the answer."""
         if self.change.left or not self.then_is_known or not self.pending.late:
-            return 1.0
-        return 1.0 / (1.0 + exp(SHARPNESS * fmin(fmax((self.losses[0] - self.losses[1]) / least, -50.0), 50.0)))
+            share[0], share[1], share[2] = 1.0, 0.0, 0.0
+        else:
+            weights_of_losses(self.losses, 1, ANSWERS, share)
 
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
         return OWN
@@ -218,13 +243,20 @@ cdef class TargetMixture(Mixture):
         cdef double *own = p + self.rows
         for i in range(self.rows + ANSWER + 1):
             p[i] = ratio * p[i] + shift
-        own[SCALE] = fmax(ratio * own[SCALE], LEAST_WIDTH)
+        own[SIZE] = fmax(ratio * own[SIZE], LEAST_SIZE)
         for i in range(HALVES, HALVES + COVERAGES):
             own[i] *= ratio
 
     cdef double deviation(self) noexcept:
         """Return the standard deviation of the targets."""
         return sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
+
+    cdef double half_width(self, Py_ssize_t i) noexcept:
+        """Return half the width of an interval; for late targets, a multiple of the targets' own at most."""
+        cdef double half = self.p[self.rows + HALVES + i]
+        if self.then_is_known and self.pending.late:
+            half = fmin(half, WIDEST * normal[i] * self.deviation() / self.size)
+        return half
 
     def predict(self, sample):
         """Return the target's mean, and the standard deviation of the normal distribution with its 90 % interval."""
@@ -233,7 +265,7 @@ cdef class TargetMixture(Mixture):
         self.asked = True
         return (
             self.centre + self.size * own[ANSWER],
-            self.size * own[HALVES + AS_NORMAL] / normal[AS_NORMAL],
+            self.size * self.half_width(AS_NORMAL) / normal[AS_NORMAL],
         )
 
     def interval(self, sample, double z):
@@ -247,11 +279,11 @@ cdef class TargetMixture(Mixture):
         self.evaluate(self.keyed(sample))
         self.asked = True
         while i < COVERAGES - 1 and z > normal[i]:
-            left, half = normal[i], own[HALVES + i]
+            left, half = normal[i], self.half_width(i)
             i += 1
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
-        half += (z - left) * (own[HALVES + i] - half) / (normal[i] - left)
+        half += (z - left) * (self.half_width(i) - half) / (normal[i] - left)
         return self.centre + self.size * own[ANSWER], self.size * half
 
     cdef void standardise(self, double target, Outcome *y) noexcept:
@@ -281,7 +313,7 @@ cdef class TargetMixture(Mixture):
         if self.seen <= 2 or (ratio == 1.0 and shift == 0.0):
             return
         if sudden:
-            self.difference.last = bounded(ratio * self.difference.last + shift)
+            self.last_target.last = bounded(ratio * self.last_target.last + shift)
             return
         for expert in self.experts:
             (<Expert> expert).rescale(ratio, shift)
@@ -307,7 +339,7 @@ cdef class TargetMixture(Mixture):
         if self.then_is_known:
             self.score_then(y, least_rate)
         issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
-        self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.difference.last)
+        self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.last_target.last)
         y.confident = self.score_by(
             &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, least_rate
         ) <= 1.0
@@ -323,7 +355,7 @@ cdef class TargetMixture(Mixture):
         cdef double[PROCESSES] density
         cdef double surprise
         estimates[0] = p[self.rows + OF_PROCESSES]
-        estimates[1], estimates[2] = p[combiner.first], p[combiner.first + 1]
+        estimates[1], estimates[2] = p[self.linear.first], p[combiner.first]
         surprise = self.processes.score(
             y.target, weight, p, p + self.rows + VARIANCES, self.seen, residual, density
         )
@@ -342,16 +374,20 @@ cdef class TargetMixture(Mixture):
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
         """Score the second set of weights, which is neither used nor updated after a change."""
         cdef double bound = OUTLYING * self.vote.running_error()
+        cdef double discount = 1.0 - (1.0 - y.discount) / LONGER
         cdef const double *own = y.as_asked + self.rows
+        cdef int[ANSWERS] answers = [VOTED, THEN_VOTED, MEAN]
+        cdef Py_ssize_t i
         cdef Outcome then = y[0]
         if y.late:
             self.change.take(fmin(fabs(y.exact - own[ANSWER]), bound), y.late)
         if self.change.left:
+            self.losses[0], self.losses[1], self.losses[2] = 0.0, bound, bound  # today's weights are ahead after it
             return
-        self.losses[0] = y.discount * self.losses[0] + y.counts * fmin(fabs(y.exact - own[VOTED]), bound)
-        self.losses[1] = y.discount * self.losses[1] + y.counts * fmin(fabs(y.exact - own[THEN_VOTED]), bound)
+        for i in range(ANSWERS):
+            self.losses[i] = discount * self.losses[i] + y.counts * fmin(fabs(y.exact - own[answers[i]]), bound)
         memcpy(self.q, y.as_asked, self.n_numbers * 8)
-        memcpy(self.q + self.combiner.first, own + THEN, 3 * 8)
+        memcpy(self.q + self.combiner.first, own + THEN, 2 * 8)
         memcpy(self.q + self.rows + MIXED, own + THEN_MIXED, 3 * 8)
         then.as_asked, then.late = self.q, 1
         self.score_by(
@@ -366,15 +402,17 @@ cdef class TargetMixture(Mixture):
     @property
     def expert_weights(self):
         """(name, weight) of every estimate in the next prediction."""
-        cdef double share = self.share_of_today()
+        cdef double[ANSWERS] share
         cdef Py_ssize_t i
+        self.weigh_answers(share)
         rows = [name for expert in self.experts if expert.rows for name in expert.names()]
         voters = [rows[self.vote.row[i]] for i in range(1, self.vote.voters)]
-        names = self.processes.names() + self.combiner.names() + voters
+        names = self.processes.names() + self.linear.names() + self.combiner.names() + voters
         weights = self.weights_of(self.combiner, self.vote, self.weight)
-        if share < 1.0:
+        if share[0] < 1.0:
             then = self.weights_of(self.then_combiner, self.then_vote, self.then)
-            weights = [share * one + (1.0 - share) * other for one, other in zip(weights, then)]
+            weights = [share[0] * one + share[1] * other for one, other in zip(weights, then)]
+            names, weights = names + ["mean target"], weights + [share[2]]
         return [*zip(names, weights)]
 
     cdef list weights_of(self, Combiner combiner, Vote vote, const double *weight):
@@ -387,18 +425,19 @@ cdef class TargetMixture(Mixture):
         out = np.zeros((self.points.n, 1))
         cdef double[:, ::1] view = out
         cdef Py_ssize_t e
-        cdef double share = self.share_of_today()
+        cdef double[ANSWERS] share
         cdef double[PROCESSES] weight
         cdef double[PROCESSES] other
         cdef double[PROCESSES] of_mixture
+        self.weigh_answers(share)
         if self.points.n:
             self.combiner.count(self.weight, of_mixture)
             self.vote.explain_processes(of_mixture, self.combiner.stack.coef, weight)
-            if share < 1.0:
+            if share[0] < 1.0:
                 self.then_combiner.count(self.then, of_mixture)
                 self.then_vote.explain_processes(of_mixture, self.then_combiner.stack.coef, other)
                 for e in range(PROCESSES):
-                    weight[e] = share * weight[e] + (1.0 - share) * other[e]
+                    weight[e] = share[0] * weight[e] + share[1] * other[e]
             self.processes.explain(weight, at_sample, &view[0, 0])
         return out * self.size
 

@@ -1,4 +1,4 @@
-"""The second stage for a target: it weights mixture, correction, last target and trees by their absolute errors.
+"""The second stage for a target: it weights the mixture, its correction and other experts by their absolute errors.
 
 The mixture's weights follow squared residuals, which a single level shift dominates for a hundred samples.  The vote
 compares absolute errors with the smallest one, which avoids this:
@@ -6,7 +6,9 @@ compares absolute errors with the smallest one, which avoids this:
     w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← λ L_e + |y - m_e|
 
 The correction is a linear regression of the mixture's residual on the difference of every prediction from the mixture.
-The unit of a difference is the prediction's running error, so that inaccurate predictions have little influence.
+The unit of a difference is the prediction's running error, so that inaccurate predictions have little influence.  As
+these units move with every sample, the coefficients are converted with them.  Otherwise a large error would make the
+correction larger, and with it the next error.
 """
 
 from libc.math cimport fabs, fmax, fmin
@@ -83,17 +85,22 @@ cdef class Vote(Expert):
         """
         cdef Py_ssize_t i
         cdef const double *p = y.as_asked
-        cdef double error, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
+        cdef double error, size, own, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
         for i in range(self.voters):
             error = fmin(fabs(y.exact - p[self.row[i]]), bound)
             self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, LARGEST_LOSS)
         self.weigh()
         self.fill(p)
-        error = (y.exact - p[self.n]) / self.size[self.n]
+        error = (y.exact - p[self.n + 1]) / self.size[self.n] - self.ridge.mean  # of the current coefficients
         self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
-        for i in range(self.n + 1):
-            error = fmin(fabs(y.exact - p[i]), SPIKE * self.size[i])
-            self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), LEAST_SIZE)
+        own = self.size[self.n]
+        for i in range(self.n, -1, -1):
+            size = self.size[i]
+            error = fmin(fabs(y.exact - p[i]), SPIKE * size)
+            self.size[i] = fmax(size + rate * (error - size), LEAST_SIZE)
+            if i < self.n:
+                self.ridge.inputs[i] = (self.size[i] / size) * (own / self.size[self.n])
+        self.ridge.rescale_coefficients(self.ridge.inputs)
 
     cdef void weigh(self) noexcept:
         weights_of_losses(self.loss, 1, self.voters, self.weight)

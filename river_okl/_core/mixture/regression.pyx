@@ -1,0 +1,128 @@
+"""For a target: a Bayesian linear regression on the features."""
+
+from libc.math cimport fmax, fmin
+from libc.string cimport memcpy
+
+import numpy as np
+
+from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
+from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.simd cimport linalg
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Conversion
+
+from river_okl._core.states import LARGEST_COUNT
+
+LINEAR = 0.1, 1e-6                  # prior variance of a coefficient, and its growth per sample
+LEAST_RESIDUAL = 1e-4               # of the running squared residual
+cdef double DISCOUNT = 0.99         # of the running squared residual
+cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
+cdef double LEAST_NOISE = 0.01      # variance
+
+
+cdef Py_ssize_t inputs_for(Py_ssize_t places) noexcept:
+    """Return the number of inputs that a ridge regression has room for, if the scaler counts this many features."""
+    cdef Py_ssize_t room = 8
+    while room < min(places + 1, LINEAR_INPUTS):
+        room *= 2
+    return room
+
+
+cdef class Regression(Expert):
+    """One prediction, from the first features of a scaler, for a target in units of its standard deviation."""
+
+    def __init__(self, Scaler scaler):
+        self.name, self.rows = "linear", 1
+        self.scaler = scaler
+        self.ridge = self.contain("ridge", Ridge(inputs_for(0), *LINEAR))
+        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2)
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="sum")
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
+        """Make room for inputs, between the prediction of a sample and its step, too."""
+        cdef Ridge before = self.ridge
+        cdef Py_ssize_t i, size = inputs_for(places)
+        if size <= before.size:
+            return 0
+        self.ridge = self.contain("ridge", Ridge(size, *LINEAR))
+        for i in range(before.size):
+            memcpy(self.ridge.covariance + i * size, before.covariance + i * before.size, (i + 1) * 8)
+        memcpy(self.ridge.coef, before.coef, before.size * 8)
+        memcpy(self.ridge.inputs, before.inputs, before.size * 8)
+        memcpy(self.ridge.h, before.h, before.size * 8)
+        self.ridge.n, self.ridge.mean = before.n, before.mean
+        return 0
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        inputs_of(x, self.ridge.size, self.ridge.inputs)
+        self.ridge.ask(min(self.scaler.size + 1, self.ridge.size))
+        p[0] = self.ridge.mean
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
+        """Learn; the noise is the running squared residual."""
+        cdef double off = y.target - self.ridge.mean
+        self.seen += 1
+        self.residual += fmax(1.0 - DISCOUNT, 1.0 / (self.seen + 1)) * (
+            fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual
+        )
+        self.residual = fmax(self.residual, LEAST_RESIDUAL)
+        self.ridge.learn(off, fmax(self.residual, LEAST_NOISE) / y.w)
+        return False
+
+    cdef double mean_again(self) noexcept:
+        """Return the prediction for the last sample after it was learned."""
+        return linalg.dot(self.ridge.coef, self.ridge.inputs, self.ridge.n)
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        cdef Py_ssize_t i
+        for i in range(self.ridge.size):
+            self.ridge.coef[i] *= ratio
+        self.ridge.coef[0] += shift
+        self.ridge.mean = ratio * self.ridge.mean + shift
+        self.change_unit(ratio)
+
+    cdef void rescale_features(self, const Conversion *to) noexcept:
+        cdef Py_ssize_t n = self.ridge.size
+        convert_coefficients(to, n, self.ridge.coef)
+        convert_covariance(to, n, self.ridge.covariance, n, self.ridge.h)
+
+    cdef void forget(self, list places) noexcept:
+        cdef Py_ssize_t place
+        for place in places:
+            if place < self.ridge.size - 1:
+                self.ridge.restart(1 + place)
+
+    def restore(self, dict state):
+        self.reserve_places(self.scaler.size)
+        Expert.restore(self, state)
+
+    def names(self):
+        return ["linear"]
+
+    def lines(self, merging, n):
+        """Return, for each shard, its constant and the slopes of the first n features less those of the merged one."""
+        merged = self.merged(merging)["ridge"]["coef"]
+        lines = np.zeros((len(merging.active), 1 + max(n, len(merged) - 1)))
+        for line, (_, each) in zip(lines, merging.active):
+            ratio, shift = merging.units(each)
+            coef = each.state[self.name]["ridge"]["coef"]
+            to, of = merging.inputs(each, len(merged), len(coef))
+            line[to] = ratio * coef[of] - merged[to]
+            line[0] += shift
+        return lines
+
+    def merged(self, merging):
+        """Return coefficients weighted by their precision, in the inputs and units of the merged mixture."""
+        found = []
+        for share, each in merging.active:
+            ratio, shift = merging.units(each)
+            state, n = each.state[self.name]["ridge"], inputs_for(len(merging.names))
+            rows = len(state["coef"])
+            to, of = merging.inputs(each, n, rows)
+            coef, covariance = np.zeros(n), self.ridge.prior * np.eye(n)
+            coef[to] = ratio * state["coef"][of]
+            coef[0] += shift
+            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], rows)[np.ix_(of, of)]
+            found.append((share, coef, covariance))
+        return Expert.merged(self, merging) | {"ridge": merging.by_precision(found)}
