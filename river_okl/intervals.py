@@ -21,8 +21,10 @@ def predict_interval_one(
         A regressor with intervals, or a `compose.Pipeline` or `compose.TargetTransformRegressor` that ends with one.
     x
         A dict of features.
-    coverage, key
-        As in the regressor's `predict_interval_one`.
+    coverage
+        The probability that the target lies within the interval, strictly between 0 and 1.
+    key
+        Identifies the sample when its target comes late, as in the regressor's `predict_interval_one`.
 
     Examples
     --------

@@ -167,10 +167,11 @@ cdef class Additive(Expert):
                 known = counts[:, place] == VALUES
                 pooled = np.sort(values[known, place].ravel())
                 pooled = pooled[np.linspace(0, len(pooled) - 1, VALUES).round().astype(int)]
-                inside = pooled[::2]  # one value in each bin
+                edges = np.concatenate([pooled[:1], pooled[1::2], pooled[-1:]])
+                inside = (edges[:-1] + edges[1:]) / 2.0
                 for i in range(len(shares)):
                     own = values[i, place]
-                    bins = np.searchsorted(own[1::2], inside, side="right")
+                    bins = np.searchsorted(own[1::2], inside, side="right") if known.sum() > 1 else np.arange(BINS)
                     mean[i] = coef[i, place, bins] + lines[i, 1 + place] * inside + lines[i, 0] / max(1, numbers.sum())
                     covered = known[i] & (own[0] <= inside) & (inside <= own[-1])
                     precision[i] = np.where(covered, shares[i] / np.maximum(variances[i, place, bins], 1e-12), 0.0)
