@@ -512,6 +512,14 @@ def test_a_string_that_explains_the_label_weighs_more_than_useless_columns():
     assert min(weights["word=yes"], weights["word=no"]) > 3.0 * max(weights[i] for i in range(20))
 
 
+def test_of_many_labels_both_metrics_with_power_1_are_equal():
+    """To the bit, so that no kernel is tried twice; residuals of the first two labels are forgotten."""
+    model = river_okl.OKLClassifier()
+    model.learn_stream(datasets.ImageSegments().take(700))
+    weights = model._f.state()["distances"]
+    np.testing.assert_array_equal(weights["weights_0"], weights["weights_3"])
+
+
 @pytest.mark.parametrize(
     ("low", "high", "noise", "largest"), [(20.0, 50.0, 1.0, 2.0), (0.0, 10.0, 0.0, 0.6)], ids=["20 50", "0 10"]
 )

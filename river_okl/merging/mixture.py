@@ -238,7 +238,7 @@ class Merging:
             if array.merge:
                 found = RULES[array.merge](self, expert, array.name)
                 found = np.clip(found, array.low, array.high) if array.power else found
-                merged[array.name] = found if axes else found.item()
+                merged[array.name] = found.astype(array.dtype, copy=False) if axes else found.item()
         return merged
 
     def counted(self, expert: Any, name: str) -> Any:

@@ -1099,6 +1099,7 @@ class OKL:
             linear.add_class()
         for trees in self.forests:
             trees.forest.act("add_class")
+        self.dependence.total = np.zeros(3)
         self.n_classes += 1
         self.look(self.raw)
 
@@ -1275,8 +1276,9 @@ class OKL:
             self.linear.learn(y, w)
             self.additive.learn(y, w)
         of_processes = [process.m[0] for process in self.processes] if self.task == "regression" else self.p[:6, 1]
-        residual = y - self.among @ of_processes if self.task != "multiclass" else 0.0
-        self.dependence.learn(self.x, residual, min(w, 1.0 if self.task == "regression" else 10.0))
+        if self.task != "multiclass":
+            counts = min(w, 1.0 if self.task == "regression" else 10.0)
+            self.dependence.learn(self.x, y - self.among @ of_processes, counts)
         for trees, target in zip(self.forests, targets, strict=True):
             trees.learn(self.x, target, w)
         for linear in self.linears:
@@ -1505,9 +1507,10 @@ class OKL:
             for name, g in G.items():
                 self.weights[HALF][name] = max(math.sqrt(g / total) / half, 0.003)
                 self.weights[FULL][name] = max(g / total * len(G), 0.003)
-            relevant = {name: max(self.weights[FULL][name], float(name in self.relevant)) for name in G}
-            for name, w in relevant.items():
-                self.weights[RELEVANT][name] = max(w / np.mean([*relevant.values()]), 0.003)
+            added = {name: max(float(name in self.relevant) - self.weights[FULL][name], 0.0) for name in G}
+            for name, w in added.items():
+                w = (self.weights[FULL][name] + w) / (1.0 + np.mean([*added.values()]))
+                self.weights[RELEVANT][name] = max(w, 0.003)
         self.slopes = {}
 
     def tune(self):

@@ -319,7 +319,7 @@ cdef class Distances(Table):
     cdef void learn(self) noexcept:
         """Update the weights from the slopes, and reset the slopes; call ``square_points`` afterwards."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.size
-        cdef double slope, total, mean, mean_half = 0.0, mean_relevant = 0.0
+        cdef double slope, total, mean, mean_half = 0.0, added = 0.0
         for i in range(size):
             if self.slope_counts[i] > 0.0:
                 self.slopes[i] /= self.slope_counts[i]
@@ -341,10 +341,10 @@ cdef class Distances(Table):
                     self.weights[HALF][i] = fmax(sqrt(slope) / mean_half, LEAST)
                     self.weights[FULL][i] = fmax(slope * known, LEAST)
                     self.weights[RELEVANT][i] = fmax(self.weights[FULL][i], 1.0 if self.relevant[i] else 0.0)
-                    mean_relevant += self.weights[RELEVANT][i] / known
+                    added += (self.weights[RELEVANT][i] - self.weights[FULL][i]) / known
             for i in range(size):
                 if self.slope_counts[i] > 0.0:
-                    self.weights[RELEVANT][i] = fmax(self.weights[RELEVANT][i] / mean_relevant, LEAST)
+                    self.weights[RELEVANT][i] = fmax(self.weights[RELEVANT][i] / (1.0 + added), LEAST)
             self.learned = True
         if size:
             memset(self.slopes, 0, size * 8)

@@ -12,6 +12,7 @@ from libc.math cimport fmax, fmin
 
 import numpy as np
 
+from river_okl._core.inputs cimport bounded
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.store.sample cimport Sample
@@ -23,7 +24,7 @@ cdef double DRIFT = 1e-6            # growth of a variance per sample of the coe
 cdef double RATE = 0.01             # of the running squared residual
 cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_NOISE = 0.01      # σ², in units of the target's variance
-cdef double LARGEST_VALUE = 1e6, LARGEST_COEF = 1e9
+cdef double LARGEST_COEF = 1e9
 
 
 cdef class Additive(Expert):
@@ -37,8 +38,7 @@ cdef class Additive(Expert):
         number = self.per_feature, BINS
         self.declare(<size_t> &self.count, "counts", (self.per_feature,), dtype="i4", low=0, high=VALUES)
         self.declare(
-            <size_t> &self.values, "values", (self.per_feature, VALUES), dtype="f4", low=-LARGEST_VALUE,
-            high=LARGEST_VALUE
+            <size_t> &self.values, "values", (self.per_feature, VALUES), dtype="f4", low=-1e6, high=1e6
         )
         self.declare(<size_t> &self.coef, "coef", number, dtype="f4", low=-LARGEST_COEF, high=LARGEST_COEF)
         self.declare(<size_t> &self.variance, "variances", number, dtype="f4", default=PRIOR, low=0.0, high=1.0)
@@ -109,7 +109,7 @@ cdef class Additive(Expert):
         while k > 0 and values[k - 1] > value:
             values[k] = values[k - 1]
             k -= 1
-        values[k] = <float> fmin(fmax(value, -LARGEST_VALUE), LARGEST_VALUE)
+        values[k] = <float> bounded(value)
         self.count[place] += 1
 
     # Units ------------------------------------------------------------------------------------------------------------
@@ -122,11 +122,9 @@ cdef class Additive(Expert):
 
     cdef void rescale_features(self, const Conversion *to) noexcept:
         cdef Py_ssize_t place, i
-        cdef double value
         for place in range(min(to.n, self.n_features)):
             for i in range(place * VALUES, place * VALUES + self.count[place]):
-                value = to.ratio[place] * self.values[i] + to.shift[place]
-                self.values[i] = <float> fmin(fmax(value, -LARGEST_VALUE), LARGEST_VALUE)
+                self.values[i] = <float> bounded(to.ratio[place] * self.values[i] + to.shift[place])
 
     cdef void forget(self, list places) noexcept:
         Expert.forget(self, [place for place in places if place < self.n_features])

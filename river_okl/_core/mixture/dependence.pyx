@@ -11,6 +11,7 @@ has two bins, the samples with and without it.  Once a metric has the feature, i
 
 from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.stdint cimport int8_t
+from libc.string cimport memset
 
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
@@ -38,13 +39,18 @@ cdef class Dependence(Expert):
         self.declare(<size_t> &self.total, "total", (3,), low=-LARGEST, high=LARGEST, merge="mean")
         per_bin = self.per_feature, BINS
         self.declare(<size_t> &self.number, "numbers", per_bin, dtype="f4", low=0.0, high=LARGEST, merge="mean")
-        self.declare(
-            <size_t> &self.sums, "sums", per_bin, dtype="f4", low=-LARGEST, high=LARGEST, merge="mean"
-        )
+        self.declare(<size_t> &self.sums, "sums", per_bin, dtype="f4", low=-LARGEST, high=LARGEST, merge="mean")
+
+    cdef int add_class(self) except -1:
+        """Forget all samples: there are no residuals of more than two classes."""
+        memset(self.total, 0, 3 * 8)
+        return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef Py_ssize_t i, j, b
         cdef double off, residual = fmin(fmax(y.residual, -LARGEST_RESIDUAL), LARGEST_RESIDUAL)
+        if y.residual != y.residual:
+            return False
         self.total[0] += y.counts
         self.total[1] += y.counts * residual
         self.total[2] += y.counts * residual * residual
@@ -111,7 +117,3 @@ cdef class Dependence(Expert):
         for place in range(min(to.n, self.per_feature.room)):
             if fabs(to.ratio[place] - 1.0) > LARGEST_CHANGE or fabs(to.shift[place]) > LARGEST_CHANGE:
                 self.reset(self.per_feature, place)
-
-    def merged(self, merging):
-        found = Expert.merged(self, merging)
-        return found | {name: found[name].astype("f4") for name in ("numbers", "sums")}

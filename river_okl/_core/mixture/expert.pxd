@@ -9,7 +9,7 @@ cdef struct Outcome:
     double target               # of the sample: the number of its class, or a number in standard deviations
     double exact                # this number before it was clipped as an outlier
     double w                    # its weight relative to the weights of the stream
-    double residual             # of the processes' mean; 0 if there are more than two classes
+    double residual             # of the processes' mean; NaN if there are more than two classes
     double counts               # the same, bounded, for models without a bound of their own
     double discount             # factor of past evidence for the mixture weights
     bint confident              # whether the mixture predicted it confidently

@@ -42,7 +42,7 @@ A point belongs to the dictionary, to the pool, to the latest samples, or to sev
 dropped.
 """
 
-from libc.math cimport fmax, fmin
+from libc.math cimport NAN, fmax, fmin
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -410,10 +410,12 @@ cdef class Mixture(ScaledPoints):
         self.then_is_known = True
 
     cdef double residual(self, const Outcome *y) noexcept:
-        """Return the residual of the processes' mean, or 0 if there are more than two classes."""
+        """Return the residual of the processes' mean, or NaN if there are more than two classes."""
         cdef Py_ssize_t e, n = self.n_classes
         cdef double total = 0.0
-        for e in range(PROCESSES if n <= 2 else 0):
+        if n > 2:
+            return NAN
+        for e in range(PROCESSES):
             total += self.process_weights[e] * (y.target - self.p[e * n + n - 1])
         return total
 

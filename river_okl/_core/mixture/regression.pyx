@@ -14,7 +14,7 @@ from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.states import LARGEST_COUNT
 
 LINEAR = 0.1, 1e-6                  # prior variance of a coefficient, and its growth per sample
-LEAST_RESIDUAL = 1e-4               # of the running squared residual
+cdef double LEAST_RESIDUAL = 1e-4   # of the running squared residual
 cdef double DISCOUNT = 0.99         # of the running squared residual
 cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_NOISE = 0.01      # variance
