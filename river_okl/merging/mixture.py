@@ -28,6 +28,7 @@ from river_okl._core.mixture.processes import NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.store.running import LARGEST_COUNTED, NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
+from river_okl._core.trees.tree import Trees
 from river_okl.algorithms.okl import OKL
 from river_okl.merging.gaussian import Bank, OfKernel, Places, Posterior, State, inverse, packed, stored, unpacked
 from river_okl.merging.shards import Shards, average, not_from_start
@@ -112,7 +113,7 @@ class Mixed:
 
     def error_of_trees(self) -> float:
         """Return the running error of its trees, averaged over all trees."""
-        forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
+        forests = [self.state[expert.name] for expert in self.f.experts if isinstance(expert, Trees)]
         running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 

@@ -239,6 +239,23 @@ def test_what_is_split_consists_of_doubles():
     table.declare(table.address(2), "numbers", (Classes(2),), dtype="i8")
 
 
+def test_what_has_a_unit_consists_of_doubles():
+    table = Loose()
+    for unit in ({"power": 1}, {"of_feature": -1}):
+        with pytest.raises(ValueError, match="a unit, which only doubles can have, not f4"):
+            table.declare(table.address(0), "single", (3,), dtype="f4", **unit)
+
+
+def test_a_name_is_declared_once():
+    table = with_parts()
+    for name in ("seen", "part"):
+        with pytest.raises(ValueError, match=f"{name} is declared twice"):
+            table.contain(name, Loose())
+        with pytest.raises(ValueError, match=f"{name} is declared twice"):
+            table.declare(table.address(4), name, (3,))
+    table._check()
+
+
 def with_parts():
     """A table with numbers, what is in units of a target, a triangle, and a table of its own."""
     table = Loose()

@@ -57,7 +57,10 @@ cdef class Combiner(Expert):
         return 0
 
     cdef void fill(self, const double *p) noexcept:
-        """Evaluate the stack at the processes' means, the linear estimate, a constant and the other predictions."""
+        """Evaluate the stack at the processes' means, the linear estimate, a constant and the other predictions.
+
+        The others follow the processes, so that prediction i of theirs is input i + 2.
+        """
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
@@ -122,7 +125,7 @@ cdef class Combiner(Expert):
             self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
         self.stack.inputs[PROCESSES] = bounded(self.linear.mean_again())
         if self.neighbours.max_points and self.neighbours in self.others:
-            self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target))
+            self.stack.inputs[2 + self.neighbours.first] = bounded(self.neighbours.mean_with(y.target))
         self.stack.ask(PROCESSES + 2 + self.n_others)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
         return False

@@ -44,7 +44,7 @@ cdef class Regression(Expert):
         cdef Py_ssize_t i, size = inputs_for(places)
         if size <= before.size:
             return 0
-        self.ridge = self.contain("ridge", Ridge(size, *LINEAR))
+        self.parts["ridge"] = self.ridge = Ridge(size, *LINEAR)
         for i in range(before.size):
             memcpy(self.ridge.covariance + i * size, before.covariance + i * before.size, (i + 1) * 8)
         memcpy(self.ridge.coef, before.coef, before.size * 8)

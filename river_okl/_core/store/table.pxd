@@ -55,6 +55,7 @@ cdef class Table(Owner):
     cdef Py_ssize_t n_declared
     cdef dict parts                 # contained tables, by name; None: there are none
 
+    cdef int check_new(self, str name) except -1
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
     cdef void **pointer(self, Array array) noexcept

@@ -150,6 +150,9 @@ cdef class Table(Owner):
         cdef Array array
         if len(axes) > MAX_AXES:
             raise ValueError(f"{name} has {len(axes)} axes")
+        if (power or of_feature) and np.dtype(dtype) != np.float64:
+            raise ValueError(f"{name} has a unit, which only doubles can have, not {dtype}")
+        self.check_new(name)
         size = sizeof(void *) if axes else np.dtype(dtype).itemsize
         if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> size:
             raise ValueError(f"{name} is no attribute of this object")
@@ -182,10 +185,17 @@ cdef class Table(Owner):
 
     def contain(self, str name, part):
         """Add a table that is saved as a part of this table's state; return it."""
-        if self.parts is None:
-            self.parts = {}
-        self.parts[name] = part
+        self.check_new(name)
+        self.parts = (self.parts or {}) | {name: part}
         return part
+
+    cdef int check_new(self, str name) except -1:
+        """Raise ValueError if the state has something of this name already."""
+        cdef Py_ssize_t i
+        taken = [(<Array> self.declared[i]).name for i in range(self.n_declared)]
+        if name is not None and (name in taken or name in (self.parts or {})):
+            raise ValueError(f"{name} is declared twice")
+        return 0
 
     cpdef void discard(self, size_t address) noexcept:
         """Free an array that is no longer needed, and set its pointer to NULL."""
