@@ -22,8 +22,7 @@ The map of the house::
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
-    tables/         CSV files: what cells and columns mean, and models that keep the schema of their file
-    files.py        CSV and libsvm files as streams, with their errors
+    files/          tables and libsvm files as streams, and models that keep the schema of their file
     progress.py     a progress bar
     cli/            the command: arguments, the benchmark, what it writes, plots
     _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock, the

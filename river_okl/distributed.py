@@ -31,7 +31,8 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import UsageError, check_whole, kind_of
-from river_okl.files import MAX_LABELS, REGRESSION, Reading, read_file
+from river_okl.files.models import REGRESSION
+from river_okl.files.stream import MAX_LABELS, Reading, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
 from river_okl.merging.shards import check_same

@@ -14,13 +14,14 @@ import sys
 import pytest
 
 import river_okl
-from river_okl import files
 from river_okl.cli import lookup, outputs
 from river_okl.cli.metrics import ROCAUC, find_metrics
+from river_okl.files import table
+from river_okl.files.models import BINARY, MULTICLASS
 from river_okl.progress import Progress
 from tests.core.expansions import run_python
+from tests.test_files import HEADER, rows_of, written
 from tests.test_main import complaint, run, stopped
-from tests.test_tables import HEADER, rows_of, written
 
 posix = pytest.mark.skipif(os.name != "posix", reason="has no symbolic links without privileges, and no /dev")
 
@@ -166,8 +167,8 @@ def test_ctrl_c_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data, save
 @pytest.mark.parametrize("n", [0, 10])
 def test_a_run_without_samples_or_with_fewer_is_an_error(capsys, monkeypatch, data, n):
     """The file has changed since it was validated."""
-    real = files._Table.samples
-    monkeypatch.setattr(files._Table, "samples", lambda *arguments: iter(list(real(*arguments))[:n]))
+    real = table._samples
+    monkeypatch.setattr(table, "_samples", lambda *arguments: iter(list(real(*arguments))[:n]))
     said = complaint(capsys, "--data", data, "OKLClassifier")
     assert said.endswith("has no samples" if n == 0 else "has changed while it was read: 10 samples instead of 400")
 
@@ -339,7 +340,7 @@ def test_metrics_for_two_labels_are_rejected_for_more(capsys, name):
     said = complaint(capsys, "--data", "ImageSegments", "--metric", name, "OKLClassifier")
     assert said.startswith(f"{name} is a metric for two labels, and the task is multi-class classification; these do: ")
     for other in said.partition("these do: ")[2].split(", "):
-        find_metrics([other], files.MULTICLASS)
+        find_metrics([other], MULTICLASS)
     assert "MacroF1" in said and "CrossEntropy" in said
 
 
@@ -355,7 +356,7 @@ def test_the_area_under_the_roc_curve_is_exact():
             exact.update(t, {True: q, False: 1.0 - q})
         assert exact.get() == pytest.approx(roc_auc_score(y, p), abs=2e-3)
     assert ROCAUC().get() == 0.0
-    found = find_metrics(["ROCAUC", "ROCAUC()", "metrics.ROCAUC", "ROCAUC(20)"], files.BINARY)
+    found = find_metrics(["ROCAUC", "ROCAUC()", "metrics.ROCAUC", "ROCAUC(20)"], BINARY)
     assert [isinstance(metric, ROCAUC) for metric in found.values()] == [True, True, True, False]
 
 

@@ -89,7 +89,7 @@ def test_names_are_imported_from_the_declared_modules():
 def test_the_optional_packages_are_not_imported():
     ours = imports("from river_okl import *", "import river.datasets, river.optim, scipy.linalg, scipy.special")
     assert "river_okl" in ours
-    assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray"} & ours
+    assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray", "duckdb"} & ours
 
 
 def test_no_module_imports_from_a_higher_layer():

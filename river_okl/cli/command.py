@@ -33,20 +33,19 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("--data 'Waveform(seed=1)'", f"{ENDLESS:,} samples of a generator of river.datasets.synth"),
             ("--data a9a", "a data set of river_okl.datasets: LIBSVM sets by name"),
             ("""--data 'LIBSVM("a9a", part="both")'""", "the same, with parameters"),
-            ("--data sales.csv --target price", "a CSV file (the default target is the last column)"),
-            ("--data sales.csv --drop id", "the same without a column"),
+            ("--data sales.csv --target price", "a table (the default target is the last column)"),
+            ("--data sales.parquet --drop id", "the same without a column"),
+            ("--data 'sales-*.csv'", "several files"),
             ("--data data.libsvm", "label index:value index:value ..."),
-            ("--data -", "standard input, as CSV or libsvm"),
-            "Files and standard input may be compressed by gzip, bzip2 or xz. The fields of a CSV file are separated "
-            "by commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
-            "Columns of a CSV file are numbers, dates (2024-02-29, 29.2.2024 18:30, 29 February 2024) or strings. OKL* "
-            "take them as they come; for other models strings are one-hot encoded and dates become numbers. Empty "
-            "cells, NA, NaN, ?, NULL, #N/A and the like are missing values; other texts among numbers or dates are an "
-            "error, unless --na or --string names them. 1,234 is a number; rows without a "
-            "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
-            "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
-            "more than two one-vs-rest. Numbers are standardized for all models except OKL*, which do that themselves, "
-            "outside the measured time; strings are not, nor a libsvm file whose first thousand samples omit zeros.",
+            ("--data -", "standard input"),
+            "Tables are CSV, Parquet or JSON, compressed or not, read by DuckDB: pip install 'river_okl[cli]'. Columns "
+            "are numbers, dates or strings. OKL* take them as they come; for other models strings are one-hot encoded "
+            "and dates become numbers. Empty cells are missing values. A column that is numeric but for a few cells is "
+            "an error, unless --na or --string names them. Rows without a target are skipped. A target with fractions "
+            "or more than 20 different numbers means regression, any other classification, unless --task is given. The "
+            "larger of two labels is positive; binary classifiers learn more than two one-vs-rest. Numbers are "
+            "standardized for all models except OKL*, which do that themselves, outside the measured time; strings are "
+            "not, nor a libsvm file whose first thousand samples omit zeros.",
         ),
     ),
     (
@@ -127,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         help="models, optionally with parameters (default: a selection of river_okl's and river's)",
     )
     parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set, a file, or - (default: Bananas)")
-    parser.add_argument("--target", metavar="COLUMN", help="the column of a CSV file to predict")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of a table to predict")
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
     )
@@ -151,8 +150,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TEXT",
         help="a text that stands for a missing value; may be repeated",
     )
-    parser.add_argument("--decimal", choices=(".", ","), default=".", metavar="MARK", help="the decimal mark, . or ,")
-    parser.add_argument("--day-first", action="store_true", help="4/6/2013 is 4 June, if a column does not tell")
+    parser.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
+    parser.add_argument("--date-format", metavar="FORMAT", help="the format of dates, such as %%m/%%d/%%Y")
     parser.add_argument("--encoding", metavar="NAME", help="the encoding of the file, such as cp1252 (default: UTF-8)")
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(

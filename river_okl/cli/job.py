@@ -1,6 +1,6 @@
 """The run that the options of the command ask for.
 
-Arguments become a stream (``files.py``) and models (``lookup.py``) or a saved model (``outputs.py``). ``race.py`` runs
+Arguments become a stream (files/) and models (``lookup.py``) or a saved model (``outputs.py``). ``race.py`` runs
 them. The result is saved (``outputs.py``) before it is shown (``report.py``).
 """
 
@@ -19,9 +19,9 @@ from river import base
 from river_okl.checks import UsageError
 from river_okl.cli import lookup, metrics, outputs, race, report
 from river_okl.cli.command import ENDLESS, say
-from river_okl.files import REGRESSION, Again, Reading, Sample, Stream
+from river_okl.files.models import REGRESSION, TableClassifier, TableRegressor
+from river_okl.files.stream import Again, Reading, Sample, Stream
 from river_okl.progress import Progress
-from river_okl.tables.models import TableClassifier, TableRegressor
 
 CLASSIFIERS = (
     "OKLClassifier",
@@ -256,7 +256,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.load:
         if options.models or options.budget:
             raise UsageError(f"--load {options.load} is the model: leave the MODEL and its --budget out")
-        if given := [*_reading(options).of_csv(), *(["--task"] if options.task else [])]:
+        if given := [*_reading(options).of_tables(), *(["--task"] if options.task else [])]:
             raise UsageError(f"{given[0]}: the model knows its columns; leave the option out")
     elif options.encoding and not lookup.is_file(options.data):
         raise UsageError(f"--encoding is for files, and {options.data} is not a file")
@@ -270,6 +270,6 @@ def _reading(options: argparse.Namespace) -> Reading:
         na=tuple(options.na),
         strings=tuple(options.string),
         decimal=options.decimal,
-        day_first=options.day_first,
+        date_format=options.date_format,
         encoding=options.encoding,
     )

@@ -7,6 +7,7 @@ executed as code.
 from __future__ import annotations
 
 import ast
+import glob
 import importlib
 import inspect
 import math
@@ -23,8 +24,8 @@ from river import base, dummy, multiclass, preprocessing, stats
 from river_okl import api, datasets, kernels, losses
 from river_okl.checks import PerClass, UsageError
 from river_okl.cli.race import takes_all
-from river_okl.files import AS_INFERRED, BINARY, MULTICLASS, REGRESSION, Reading, Stream, is_dense, nearest, read_file
-from river_okl.tables.schema import Schema
+from river_okl.files.models import BINARY, MULTICLASS, REGRESSION, Schema
+from river_okl.files.stream import AS_INFERRED, Reading, Stream, is_dense, nearest, read_file
 
 # Models that use no features, by name, for classification and regression.
 BASELINES: dict[str, tuple[Callable[[], Any] | None, Callable[[], Any] | None]] = {
@@ -40,22 +41,22 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 
 
 def is_file(text: str) -> bool:
-    """Return whether --data is a file or standard input, not the name of a data set."""
-    return text == "-" or pathlib.Path(text).expanduser().is_file()
+    """Return whether --data is a file, a pattern of files or standard input, not the name of a data set."""
+    return text == "-" or pathlib.Path(text).expanduser().is_file() or any(glob.iglob(text))
 
 
 def find_stream(text: str, reading: Reading = AS_INFERRED, schema: Schema | None = None) -> Stream:
     """Open a file, standard input, or a data set by name; a file is read with the schema of a model, if given."""
-    if is_file(text):
-        return read_file(text, reading, schema)
     path = pathlib.Path(text).expanduser()
+    if is_file(text) and not path.is_dir():
+        return read_file(text, reading, schema)
     if path.is_dir():
         inside = sorted(each.name for each in path.iterdir() if each.is_file() and each.name[0] != ".")
         raise UsageError(f"{text} is a folder: --data takes a file; in it are {', '.join(inside[:20]) or 'no files'}")
     if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|json|xlsx?|parquet|gz|bz2|xz|zip)", text, re.DOTALL):
         raise UsageError(f"there is no file {text}")
-    if options := reading.of_csv():
-        raise UsageError(f"{options[0]} is for CSV files, and {text} is not a file")
+    if options := reading.of_tables():
+        raise UsageError(f"{options[0]} is for files, and {text} is not a file")
     if schema is not None:
         raise UsageError(f"the model was trained on a file, and {text} is not a file")
     stream = _find_data_set(text)

@@ -13,7 +13,7 @@ from scipy import integrate
 
 from river_okl.checks import UsageError
 from river_okl.cli.lookup import classes, read_object
-from river_okl.files import BINARY, REGRESSION
+from river_okl.files.models import BINARY, REGRESSION
 
 RANGE, BINS = 40.0, 40_000  # of log-odds; a probability of 1 - 1e-16 has log-odds of 37
 

@@ -18,7 +18,7 @@ from river_okl.checkpoint import CheckpointError
 from river_okl.checkpoint.file import MAGIC, replacing
 from river_okl.checks import UsageError
 from river_okl.cli.race import Result
-from river_okl.files import Sample, Stream
+from river_okl.files.stream import Sample, Stream
 
 PICKLES = ".pkl", ".pickle"
 PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS"

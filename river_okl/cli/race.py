@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from river import base, compose, multiclass, preprocessing
 
-from river_okl.files import Sample, UsageError
+from river_okl.checks import UsageError
+from river_okl.files.models import Numeric
+from river_okl.files.stream import Sample
 from river_okl.series import Dates, is_date
-from river_okl.tables.models import Numeric
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from river import utils
 
 from river_okl.cli.race import Result
-from river_okl.files import Stream
+from river_okl.files.stream import Stream
 
 WIDE = 200  # characters per line, if the output is not a terminal
 

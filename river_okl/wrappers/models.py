@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from river import anomaly, base, compose, drift, ensemble, metrics, multiclass, preprocessing
 
 from river_okl.checks import require
-from river_okl.tables.models import TableClassifier, TableRegressor
-from river_okl.tables.schema import Schema
+from river_okl.files.models import Schema, TableClassifier, TableRegressor
 from river_okl.wrappers.kinds import FLAG, NAME, Kind, Merge, Row, dict_of, list_of, maybe, number, of_type, such, whole
 from river_okl.wrappers.statistics import MEAN, QUANTILE, VAR, merged
 

@@ -10,8 +10,8 @@ from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
 from river_okl.checks import is_name, require
+from river_okl.files.models import Numeric
 from river_okl.series import LONGEST, MAX_GROUPS, Dates, Lags
-from river_okl.tables.models import Numeric
 from river_okl.wrappers.kinds import FLAG, NAME, Kind, Row, dict_of, list_of, maybe, number, of_type, only, such, whole
 from river_okl.wrappers.statistics import ABS_MAX, MAX, MIN, STATISTIC, Moments, joined, merged
 

@@ -1,0 +1,6 @@
+"""Files as streams of samples, and models that know the file that they were trained on.
+
+stream.py     a file as a stream: options, the task that its target stands for, libsvm
+table.py      CSV, Parquet and JSON, read by DuckDB
+models.py     the schema of a file, models with one, and the encoding of strings and dates as numbers
+"""

@@ -1,0 +1,374 @@
+"""Tables as streams: CSV, Parquet and JSON files, compressed or not, as DuckDB reads them.
+
+Types of columns are DuckDB's, from all rows, and so are errors.  One rule is added: a column of text of which most
+cells are numbers or dates is an error, because a single bad cell would turn thousands of numbers into strings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import glob
+import re
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from river_okl._core.store.sample import shown
+from river_okl.checks import UsageError
+from river_okl.files.models import MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema
+from river_okl.files.stream import (
+    MANY_LABELS,
+    Again,
+    Reading,
+    Sample,
+    Source,
+    Stream,
+    find_task,
+    nearest,
+    option,
+)
+from river_okl.labels import MAX_LABELS as MAX_CLASSES
+
+try:
+    import duckdb
+except ImportError:
+    raise UsageError("--data needs DuckDB for tables: pip install 'river_okl[cli]'") from None
+
+MAX_NAMES = 30  # columns that an error lists
+AGREEING = 0.8  # share of numbers (or dates) from which other cells in a column are errors
+LISTED_LABELS = 10
+MOST_SKIPPED = 20  # lines before the header; more are rows
+INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
+SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "TimeZone": "UTC"}
+CASTS = {  # what most cells of a column of text may be
+    "numbers": "try_cast({0} AS DOUBLE)",
+    "dates": "try_cast({0} AS TIMESTAMP)",
+    "numbers with decimal commas": "try_cast(replace(nullif({0}, replace({0}, ',', '')), ',', '.') AS DOUBLE)",
+}
+
+
+def quoted(value: Any) -> str:
+    """Return a value as a literal of SQL."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{quoted(key)}: {quoted(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value).lower()
+
+
+def given(options: dict[str, Any]) -> str:
+    """Return options in a call of SQL."""
+    return "".join(f", {name}={quoted(value)}" for name, value in options.items())
+
+
+def column(name: str) -> str:
+    """Return the name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Table:
+    """A file as DuckDB sees it; ``options`` are those of ``read_csv`` that are not to be inferred."""
+
+    def __init__(self, source: Source, options: dict[str, Any]):
+        self.source = source
+        self.path = glob.escape(str(source.path)) if source.path.exists() else str(source.path)
+        self.skipped = 0  # lines before the header
+        self.options: dict[str, Any] = {}
+        begin = source.begin(100)
+        suffixes = [suffix.lower() for suffix in source.path.suffixes]
+        if begin.startswith(b"PAR1") or ".parquet" in suffixes:
+            self.reader = "read_parquet"
+        elif re.match(rb'\s*(\{\s*"|\[\s*\{)', begin) or {".json", ".jsonl", ".ndjson"} & {*suffixes}:
+            self.reader, self.options = "read_json", {"sample_size": -1}
+        else:
+            self.reader, self.options = "read_csv", options
+            if source.encoding is not None:
+                self.options = options | {"encoding": {"iso8859-1": "latin-1"}.get(source.encoding, source.encoding)}
+            if begin.startswith(b"\x1f\x8b"):
+                self.options = self.options | {"compression": "gzip"}
+        self.types: dict[str, str] = self.sniffed() if self.reader == "read_csv" else self.described()
+
+    def sniffed(self) -> dict[str, str]:
+        """Infer the layout of a CSV file, and the types of its columns, from all rows; of several files, from all."""
+        types: dict[str, str] = {}
+        options = self.options
+        for path in sorted(glob.glob(self.path)) or [self.path]:
+            now = self.sniffed_file(glob.escape(path), options)
+            if types and types.keys() != now.keys():
+                raise UsageError(f"{path} has the columns {listed([*now])}, other files {listed([*types])}")
+            for name, kind in now.items():
+                if kind_of_type(types.setdefault(name, kind)) != kind_of_type(kind):
+                    types[name] = STRING
+                elif not INTEGER.fullmatch(kind):
+                    types[name] = kind
+        return types
+
+    def sniffed_file(self, path: str, options: dict[str, Any]) -> dict[str, str]:
+        """Infer the layout and the types of one file."""
+        called = f"{quoted(path)}{given(options)}"
+        try:
+            (found,) = self.query(f"SELECT * FROM sniff_csv({called}, sample_size=-1)")
+        except UsageError:  # a bad row, which is named when it is read by the layout of the first rows
+            [*self.query(f"SELECT count(*) FROM read_csv({called}, sample_size=1)")]
+            raise
+        delimiter, quote, escape, line, comment, self.skipped, header, columns, date, timestamp, *_ = found
+        if self.skipped > MOST_SKIPPED:
+            raise UsageError(
+                f"{path}: line {self.skipped + 1} and those after it have other fields than the lines before"
+            )
+        layout = {"delim": delimiter, "quote": quote, "escape": escape, "comment": comment, "new_line": line}
+        layout = {name: "" if value == "(empty)" else value for name, value in layout.items()}
+        if not line.startswith("\\"):  # of a file of one line
+            del layout["new_line"]
+        formats = {"dateformat": date, "timestampformat": timestamp}
+        formats = {name: form for name, form in formats.items() if form}
+        self.options = {**options, **layout, **formats, "skip": self.skipped, "header": header}
+        return {each["name"]: each["type"] for each in columns}
+
+    def described(self) -> dict[str, str]:
+        return {name: kind for name, kind, *_ in self.query(f"DESCRIBE FROM {self.source_of({})}")}
+
+    def source_of(self, types: dict[str, str]) -> str:
+        """Return the table in SQL; columns of a CSV file are read with these types."""
+        options = dict(self.options)
+        if self.reader == "read_csv":
+            options |= {"auto_detect": False, "columns": {name: types.get(name, STRING) for name in self.types}}
+        return f"{self.reader}({quoted(self.path)}{given(options)})"
+
+    def select(self, what: str, types: dict[str, str], end: str = "") -> str:
+        """Return a query; ``what`` has the names of columns, which are cast to these types."""
+        casts = {name: f"CAST({column(name)} AS {kind})" for name, kind in types.items()}
+        casts |= {name: f"nullif({casts[name]}, 'nan'::DOUBLE)" for name, kind in types.items() if kind == NUMBER}
+        cells = ", ".join(f"{cast} AS {column(name)}" for name, cast in casts.items())
+        return f"SELECT {what} FROM (SELECT {cells} FROM {self.source_of(types)}) {end}"
+
+    def options_to_keep(self) -> dict[str, Any]:
+        """Return the options by which other files are read like this one."""
+        kept = "nullstr", "decimal_separator", "header", "dateformat", "timestampformat"
+        return {name: self.options[name] for name in kept if name in self.options}
+
+    def counts(self, names: list[str], types: dict[str, str]) -> tuple[int, ...]:
+        """Return the number of rows, and of the values in each of these columns; all columns are read."""
+        counts = ", ".join(f"count({column(name)})" for name in names)
+        (found,) = self.query(self.select(f"count(*), {counts}", types))
+        return found
+
+    def targets(self, name: str, types: dict[str, str]) -> list[Any]:
+        """Return the different values of the target, not many more than there may be labels."""
+        cell = column(name)
+        end = f"WHERE {cell} IS NOT NULL LIMIT {MAX_CLASSES + 2}"
+        return [value for (value,) in self.query(self.select(f"DISTINCT {cell}", types, end))]
+
+    def query(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query in the order of the file; errors are DuckDB's, without our query."""
+        try:
+            with duckdb.connect(config={}) as connection:
+                for name, value in SETTINGS.items():
+                    connection.execute(f"SET {name}={quoted(value)}")
+                found = connection.execute(sql)
+                while rows := found.fetchmany(1000):
+                    yield from rows
+        except duckdb.Error as error:
+            text = re.split(r"\n\nLINE \d|\n\n +file = ", str(error))[0]
+            raise UsageError(f"{self.source.name}: {text}") from None
+
+
+def kind_of_type(name: str) -> str:
+    """Return the type in which a feature of a type of DuckDB is read: a number, a date or a string."""
+    if INTEGER.fullmatch(name) or name in ("FLOAT", "DOUBLE") or name.startswith("DECIMAL"):
+        return NUMBER
+    if name.startswith(("DATE", "TIMESTAMP")):
+        return "TIMESTAMP" if name.startswith("TIMESTAMP_") else name
+    return STRING
+
+
+def listed(names: list[str]) -> str:
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def read_table(source: Source, reading: Reading, schema: Schema | None) -> Stream:
+    """Return the stream of a table; with a schema, of the same columns."""
+    if schema is not None:
+        return _read_known(Table(source, schema.options), schema)
+    options: dict[str, Any] = {"nullstr": ["", *reading.na]}
+    options |= {"decimal_separator": reading.decimal} if reading.decimal else {}
+    options |= {"dateformat": reading.date_format} if reading.date_format else {}
+    return _read_new(Table(source, options), reading)
+
+
+# A new table ------------------------------------------------------------------------------------------------------
+
+
+def _read_new(table: Table, reading: Reading) -> Stream:
+    """Return the stream of a table, with its schema."""
+    where, names, target = table.source.name, [*table.types], reading.target
+    for name in [*([] if target is None else [target]), *reading.drop, *reading.strings]:
+        if name not in names:
+            raise UsageError(f"{where} has no column {name!r}{nearest(name, names)}; its columns are {listed(names)}")
+    target = names[-1] if target is None else target
+    if target in reading.drop:
+        raise UsageError(f"{target!r} is the target; --drop is for other columns")
+    kinds = {name: STRING if name in reading.strings else kind_of_type(kind) for name, kind in table.types.items()}
+    columns = {name: kind for name, kind in kinds.items() if name != target and name not in reading.drop}
+    if not columns:
+        raise UsageError(
+            f"{where} has no column besides the target {shown(target)}; fields are separated by , ; | or tabs, and "
+            f"every row has as many as the first"
+        )
+    if kinds[target] not in (NUMBER, STRING):
+        raise UsageError(
+            f"{where}: the target {shown(target)} is a date: choose another --target, or {option('--string', target)}"
+        )
+    texts = [name for name in (*columns, target) if kinds[name] == STRING and name not in reading.strings]
+    _check_texts(table, texts)
+    if kinds[target] == NUMBER and INTEGER.fullmatch(table.types[target]):
+        kinds[target] = table.types[target]  # labels of any size
+    types = {**columns, target: kinds[target]}
+    numeric = [name for name, kind in columns.items() if kind == NUMBER]
+    size, labelled, *known = table.counts([target, *numeric], types)
+    if not size:
+        raise UsageError(f"{where} has no rows")
+    values = table.targets(target, types)
+    task, labels = find_task(f"{where}: the target {shown(target)}", values, reading.task)
+    ignored = tuple(name for name in names if name not in types)
+    schema = Schema(TABLE, columns, target, task, labels, kinds[target] != STRING, ignored, table.options_to_keep())
+    kinds_of = [*columns.values()]
+    counts = {
+        "date columns": len(columns) - len(numeric) - kinds_of.count(STRING),
+        "missing values": len(numeric) * size - sum(known),
+        "rows without a target, skipped": size - labelled,
+    }
+    notes = [
+        *(() if table.options.get("header", True) else ("no header",)),
+        f"target {target}" + (f" ({', '.join(map(str, labels))})" if 0 < len(labels) <= LISTED_LABELS else ""),
+        f"numeric columns: {len(numeric)}, string columns: {kinds_of.count(STRING)}",
+        *(f"{what}: {count:,}" for what, count in counts.items() if count),
+        *(
+            f"dates are {form}"
+            for form in (table.options.get("dateformat"), table.options.get("timestampformat"))
+            if form
+        ),
+    ]
+    warnings = []
+    if table.skipped:
+        warnings.append(f"the first {table.skipped:,} lines are skipped: the rows after them have other fields")
+    if task == MULTICLASS and len(labels) > MANY_LABELS:
+        warnings.append(
+            f"the target {shown(target)} has more than {MANY_LABELS:,} labels, which cost memory and are hardly "
+            f"learned: choose another --target, or --task regression"
+        )
+    return Stream(
+        where,
+        Again(functools.partial(_samples, table, schema, types)),
+        task,
+        labelled,
+        scaled=True,
+        note="; ".join(notes),
+        warnings=tuple(warnings),
+        schema=schema,
+    )
+
+
+def _check_texts(table: Table, names: list[str]) -> None:
+    """Raise an error for a column of text of which most cells are numbers or dates, but not all."""
+    types = dict.fromkeys(names, STRING)
+    if not names:
+        return
+    casts = "{0}", *CASTS.values()
+    counts = ", ".join(f"count({cast.format(column(name))})" for name in names for cast in casts)
+    (found,) = table.query(table.select(counts, types))
+    for name, (n, *of_kind) in zip(names, np.reshape(found, (-1, len(casts))).tolist(), strict=True):
+        for (what, cast), count in zip(CASTS.items(), of_kind, strict=True):
+            if count < AGREEING * n or (count == n and "commas" not in what) or not n:
+                continue
+            raise UsageError(
+                f"{table.source.name}, column {shown(name)} has {what}{_advice(table, name, what, cast, n - count)}"
+            )
+
+
+def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:
+    """Describe the cells of a column that are not numbers or dates, with a remedy."""
+    if "commas" in what:
+        return f": --decimal ',', or {option('--string', name)}"
+    cell = column(name)
+    ((row, text),) = table.query(
+        f"SELECT * FROM ({table.select(f'row_number() OVER () AS row, {cell} AS cell', {name: STRING})}) "
+        f"WHERE cell IS NOT NULL AND {cast.format('cell')} IS NULL LIMIT 1"
+    )
+    place = f"row {row}"
+    if table.reader == "read_csv":
+        place = f"line {row + table.skipped + table.options['header']}"
+    more = f" and {others - 1:,} more" if others > 1 else ""
+    gap = f": if it is a gap, {option('--na', text)}" if table.reader == "read_csv" else ":"
+    return f", except for {shown(text)} in {place}{more}{gap}, or {option('--string', name)}"
+
+
+# A table with a known schema --------------------------------------------------------------------------------------
+
+
+def _read_known(table: Table, schema: Schema) -> Stream:
+    """Return the stream of a table with the columns of a schema; the target may be missing."""
+    where, names = table.source.name, [*table.types]
+    if lacking := [name for name in schema.columns if name not in names]:
+        raise UsageError(
+            f"{where} has no column {shown(lacking[0])}"
+            + (f", nor {len(lacking) - 1} more" if len(lacking) > 1 else "")
+            + f", which the model was trained on; its columns are {listed(names)}"
+        )
+    target = schema.target if schema.target in names else None
+    types = dict(schema.columns)
+    if target is not None:
+        types[target] = kind_of_type(table.types[target]) if schema.numeric else STRING
+    size, *known = table.counts([*types], types)
+    if not size:
+        raise UsageError(f"{where} has no rows")
+    labels, labelled = dict.fromkeys(schema.labels), known[-1] if target is not None else 0
+    if target is not None:
+        try:
+            for y in table.targets(target, types):
+                found = schema.target_of(y)
+                if schema.task == MULTICLASS and len(labels) < MAX_CLASSES:
+                    labels[found] = None
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from None
+    new = [name for name in names if name not in {*schema.columns, schema.target, *schema.ignored}]
+    unknown = [*labels][len(schema.labels) :]
+    schema = dataclasses.replace(schema, labels=tuple(labels))
+    note = "no target" if target is None else f"target {schema.target}"
+    if target is not None and labelled < size:
+        note += f"; rows without a target, only predicted: {size - labelled:,}"
+    return Stream(
+        where,
+        Again(functools.partial(_samples, table, schema, types, True)),
+        schema.task,
+        size,
+        scaled=True,
+        note=note,
+        warnings=(
+            *([f"columns that the model does not know are ignored: {listed(new)}"] if new else []),
+            *([f"labels that the model does not know are learned: {listed([*map(str, unknown)])}"] if unknown else []),
+        ),
+        schema=schema,
+        labelled=labelled > 0,
+    )
+
+
+def _samples(table: Table, schema: Schema, types: dict[str, str], unlabelled: bool = False) -> Iterator[Sample]:
+    """Yield features and target of every row; rows without a target are skipped, or have None if ``unlabelled``."""
+    names = [name for name in types if name != schema.target]
+    wanted = {name: types[name] for name in (*names, *([schema.target] if schema.target in types else []))}
+    for i, (*cells, last) in enumerate(table.query(table.select("*", wanted)), start=1):
+        if len(names) == len(wanted):
+            cells, last = [*cells, last], None
+        try:
+            y = schema.target_of(last)
+        except ValueError as error:
+            raise UsageError(f"{table.source.name}, row {i:,}: {error}") from None
+        if y is None and not unlabelled:
+            continue
+        x = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+        yield x, float(y) if schema.task == REGRESSION and y is not None else y
