@@ -18,7 +18,6 @@ The map of the house::
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     merging/        merging models that learned in parallel
-    wrappers/       River's own classes, one row each: parameters, state, merge rule
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets

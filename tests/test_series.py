@@ -502,7 +502,7 @@ def test_merged_lags(monkeypatch):
         models[i % 2].learn_one(x, y)
     merged = river_okl.merge(models)
     assert merged["Lags"]._groups.keys() == {("a",), ("b",), ("c",)} and merged.predict_one(x) is not None
-    monkeypatch.setattr("river_okl.wrappers.transformers.MAX_GROUPS", 2)
+    monkeypatch.setattr("river_okl.merging.pipelines.MAX_GROUPS", 2)
     assert len(river_okl.merge(models)["Lags"]._groups) == 2
 
 

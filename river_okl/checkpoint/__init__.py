@@ -2,12 +2,11 @@
 
     file.py       the bytes: head, document, arrays; writing them to disk and reading them back
     values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
-    models.py     objects of river_okl: their parameters, and their state by name
-    rows.py       objects of River: transformers, wrappers, drift detectors and metrics, each with a row in wrappers/
+    models.py     models of river_okl: their parameters, and their state by name, which they check
+    objects.py    all other objects of River and river_okl: their attributes
 
-``load`` creates objects of known classes only.  It calls them with the parameters in the file, which they check like a
-user's; no other name in the file is looked up.  Then each object restores its state, after checking types, shapes,
-bounds and indices.  New classes need no support here, except those with parts of their own: see models.py.
+``load`` creates objects of these classes only and looks up no other name in the file.  New classes need no support
+here, except those with parts of their own: see models.py.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ import os
 from typing import IO, Any
 
 import river
-from river import base
 
 import river_okl
 from river_okl._core.store.sample import shown
-from river_okl.checkpoint import models, rows
+from river_okl.checkpoint import models, objects
 from river_okl.checkpoint.file import (
     VERSION,
     CheckpointError,
@@ -35,7 +33,6 @@ from river_okl.checkpoint.file import (
 )
 from river_okl.checkpoint.values import Reader, Writer
 from river_okl.checks import kind_of, require
-from river_okl.wrappers import ROWS
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
@@ -49,12 +46,11 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
     Parameters
     ----------
     model
-        A model of one of the public classes, or one of River's transformers and wrappers with such models in it:
-        pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging,
-        boosting, votes, stacks, retraining after drift and filters of anomalies. Feature names and labels must be str,
-        int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (Use
-        pickle for all others.) Or a bundle: a dict, list or tuple of these, of River's metrics and drift detectors,
-        and of plain values (None, bool, int, float, str, NumPy arrays, and dicts, lists, tuples and sets of them).
+        A model of river_okl, or any object of River that consists of plain values and such objects: pipelines,
+        transformers, ensembles, trees and forests, drift detectors, metrics. Feature names and labels must be str,
+        int, bool, float or tuples of these. What holds code of yours, such as a lambda, needs pickle; the error says
+        where it is. Or a bundle: a dict, list or tuple of these and of plain values (None, bool, int, float, str,
+        bytes, dates, NumPy arrays, and dicts, lists, tuples and sets of them).
     path
         The file. An existing file is replaced by one with the same mode and, if the system allows it, owner. Or an
         open binary file, to which the checkpoint is written.
@@ -140,11 +136,12 @@ def dumps(model: Any) -> bytes:
     True
 
     """
-    writer = Writer(_described)
     if not _can_be_saved(model):
-        raise CheckpointError(_rejection("it", model))
+        objects.described(model, "it", Writer(_described, objects.callable_of))  # raises
+        raise CheckpointError(f"it is {shown(model)}, {kind_of(model)}: neither a model nor a bundle")
+    writer = Writer(_described, objects.callable_of)
     versions = {"river_okl": river_okl.__version__, "river": river.__version__}  # type: ignore[attr-defined]
-    return pack({**versions, "model": writer(model, "it")}, writer.arrays)
+    return pack({**versions, **writer.document(model)}, writer.arrays)
 
 
 def loads(data: bytes) -> Any:
@@ -168,8 +165,8 @@ def loads(data: bytes) -> Any:
     data = bytes(data)
     document, arrays = unpack(data)
     try:
-        reader = Reader(document.get("arrays"), arrays, len(data), _made)
-        model = reader(document.get("model"))
+        reader = Reader(document, arrays, len(data), _created, objects.called)
+        model = reader.complete(lambda: reader(document.get("model")))
         require(_can_be_saved(model), "it contains neither a model nor a bundle")
         return model
     except CheckpointError:
@@ -181,37 +178,18 @@ def loads(data: bytes) -> Any:
 
 
 def _can_be_saved(thing: Any) -> bool:
-    """Return whether this is a model, an object of a known class, or a bundle (its contents are checked later)."""
-    return type(thing) in (dict, list, tuple, *models.model_classes().values(), *ROWS)
+    """Return whether this is an object or a bundle; its contents are checked later."""
+    return type(thing) in (dict, list, tuple, *models.model_classes().values()) or objects.is_plain(type(thing))
 
 
 def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
-    """Return the class, parameters and state of an object."""
-    kind = type(value)
-    if isinstance(value, base.Estimator) or kind in ROWS:
-        if id(value) in write.met:
-            raise CheckpointError(f"{where} holds {shown(value)} that is in the model twice; use pickle for it")
-        write.met.add(id(value))
-    if kind in ROWS:
-        return rows.described(value, where, write)
-    if kind in models.class_names():
+    """Return the entry of an object."""
+    if type(value) in models.class_names():
         return models.described(value, where, write)
-    raise CheckpointError(_rejection(where, value))
+    return objects.described(value, where, write)
 
 
-def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
-    """Return the object described by ``_described``."""
-    if name in rows.CLASSES:
-        return rows.made(rows.CLASSES[name], content, read)
-    if name in models.classes():
-        return models.made(models.classes()[name], content, read)
-    raise CheckpointError(f"it uses {name!r:.100}, neither a class of this river_okl nor a supported one of river")
-
-
-def _rejection(where: str, value: Any) -> str:
-    known = ", ".join(sorted(cls.__name__ for cls in ROWS))
-    return (
-        f"{where} is {shown(value)}, {kind_of(value)}: use pickle for this model, as a checkpoint holds the "
-        f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, plain values, dicts, "
-        f"lists and tuples, and river's {known}"
-    )
+def _created(content: dict[str, Any], read: Reader) -> Any:
+    """Return the object of an entry, and what fills it in."""
+    cls = models.classes().get(content["class"]) if type(content["class"]) is str else None
+    return objects.created(content, read) if cls is None else (models.made(cls, content, read), None)

@@ -17,6 +17,7 @@ The first two identify a part.  The model's constructor must have created it; no
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import inspect
 import random
@@ -24,7 +25,7 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from river import base, optim
+from river import base
 
 from river_okl import algorithms, kernels, losses
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
@@ -42,13 +43,13 @@ def model_classes() -> dict[str, Any]:
 
 @functools.cache
 def classes() -> dict[str, Any]:
-    """Return models, and the classes that parameters may have: budgets, kernels, losses and schedulers."""
+    """Return models, and our classes that parameters may have: budgets, kernels and losses."""
     return (
         model_classes()
         | {"river_okl.PerClass": PerClass}
         | {
             f"{module.__name__}.{name}": cls
-            for module in (kernels, losses, optim.losses, optim.schedulers)
+            for module in (kernels, losses)
             for name in module.__all__
             if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
         }
@@ -90,14 +91,17 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) -> dict[str, Any]:
-    """Return the attributes that are not parameters; all must be those of a newly constructed model."""
+    """Return the attributes that are not parameters; all must be those of a newly constructed model.
+
+    They are copied, as what can change is written later, when the model is no longer locked.
+    """
     if unknown := vars(model).keys() ^ vars(built).keys():
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
         )
     left_out = parameters.keys() | _derived(model)
     return {
-        name: _part(value, name, write) if _is_part(value) else write(value, name)
+        name: _part(value, name, write) if _is_part(value) else write(copy.deepcopy(value), name)
         for name, value in vars(model).items()
         if name not in left_out
     }
@@ -112,20 +116,21 @@ def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _piece(value: Any, where: str, write: Writer) -> Any:
-    """Write a value in a state; in the state of a nested part, ``names`` and the keys of dicts are feature names."""
-    if type(value) is not dict:
-        return write(value, where)
-    return {
-        "dict": [
-            [write.name(name, "a feature"), _names(item, write) if name == "names" else _piece(item, where, write)]
-            for name, item in value.items()
-        ]
-    }
-
-
-def _names(value: Any, write: Writer) -> Any:
-    is_list = type(value) is list  # not a list if a feature is called "names"
-    return {"list": [write.name(name, "a feature") for name in value]} if is_list else write(value, "names")
+    """Write a value in a state; ``names`` and the keys of dicts are feature names."""
+    if type(value) is dict:
+        pairs = value.items()
+        return {
+            "nested": [
+                [write.name(k, "a feature"), _piece(v, "names" if k == "names" else where, write)] for k, v in pairs
+            ]
+        }
+    if type(value) is list:
+        return {"items": [write.name(v, "a feature") if where == "names" else _piece(v, where, write) for v in value]}
+    if type(value) is tuple:
+        return {"tuple": [_piece(item, where, write) for item in value]}
+    if type(value) is np.ndarray:
+        return {"array": write.array(value)}
+    return write(value, where)
 
 
 def _is_part(value: Any) -> bool:
@@ -140,29 +145,15 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     require(content.keys() <= {"class", "positional", "parameters", "state"}, "more than an object has")
     positional = content.get("positional", [])
     require(type(positional) is list, "its positional arguments")
-    arguments = [read(item) for item in positional]
-    parameters = read.named(content.get("parameters"), "parameters")
+    arguments = read.complete(lambda: [read(item) for item in positional])
+    parameters = read.complete(lambda: read.named(content.get("parameters"), "parameters"))
     if cls not in model_classes().values():
         require("state" not in content, f"a state of a {cls.__name__}")
-        _check_numbers(cls, parameters)
         return cls(*arguments, **parameters)
-    state = read.named(content.get("state"), "state")
+    state = read.complete(lambda: read.named(content.get("state"), "state"))
     model = cls(*arguments, **parameters)
     _restore(model, state, parameters, read)
     return model
-
-
-def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
-    """Check the parameters of River's losses and schedulers, which River does not: non-negative numbers, or losses."""
-    if not issubclass(cls, optim.base.Loss | optim.base.Scheduler):
-        return
-    for name, value in parameters.items():
-        if isinstance(value, optim.base.Loss) or (name == "class_weight" and value is None):
-            continue
-        real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        require(real and 0.0 <= value < 1e100, f"{cls.__name__}: {name} is {value!r:.100}")
-    require(parameters.get("power", 0.0) <= 30.0, "a power that overflows")  # t ** power
-    require(parameters.get("C", 1.0) > 0.0, "a scale of 0")
 
 
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:

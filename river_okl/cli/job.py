@@ -16,6 +16,7 @@ from typing import Any
 
 from river import base
 
+import river_okl
 from river_okl.checks import UsageError
 from river_okl.cli import lookup, metrics, outputs, race, report
 from river_okl.cli.command import ENDLESS, say
@@ -74,8 +75,8 @@ class Job:
         self.samples = options.samples or (ENDLESS if self.stream.size is None else None)
         self.size = min((n for n in (self.samples, self.stream.size) if n is not None), default=None)
         if options.save:
-            ((name, model),) = self.models.items()
-            outputs.check_save(options.save, name, self._with_schema(self.inputs.pipeline(model)))
+            (model,) = self.models.values()
+            outputs.check_save(options.save, self._with_schema(self.inputs.pipeline(model)))
 
     @property
     def is_regression(self) -> bool:
@@ -224,7 +225,7 @@ class Job:
                     path, self.options.data, self.options.load, self.options.predictions, self.options.plot
                 )
                 say(f"river_okl: interrupted: {self.options.save} is as it was before, the model so far is in {path}")
-            outputs.save(self._with_schema(pipeline), path)
+            river_okl.save(self._with_schema(pipeline), path)
         if self.options.plot:
             from river_okl.cli import plot
 

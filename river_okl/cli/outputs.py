@@ -7,7 +7,6 @@ import csv
 import io
 import itertools
 import os
-import pickle
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from river_okl.checks import UsageError
 from river_okl.cli.race import Result
 from river_okl.files.stream import Sample, Stream
 
-PICKLES = ".pkl", ".pickle"
 PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS"
 MAKER = b"atplotlib"
 
@@ -83,7 +81,7 @@ def _other_kind(option: str, path: str) -> str | None:
         begin = file.read(4096)
         is_own = option == "--predictions" and bool(begin) and _is_own(begin + file.readline(2**21))
         is_picture = option == "--plot" and begin.startswith(PICTURES) and MAKER in begin + file.read()
-    is_model = begin.startswith(MAGIC) or (begin[:1] == b"\x80" and b"river" in begin)
+    is_model = begin.startswith(MAGIC)
     if not begin or (option == "--save" and is_model) or is_picture or is_own:
         return None
     if is_model:
@@ -163,41 +161,16 @@ def predictions(
 # Models -----------------------------------------------------------------------------------------------------------
 
 
-def is_pickle(path: str) -> bool:
-    """Return whether this is the file name of a pickle."""
-    return path.lower().endswith(PICKLES)
-
-
-def check_save(path: str, name: str, model: Any) -> None:
-    """Raise if this model, still untrained, cannot be saved under this name."""
-    if is_pickle(path):
-        return
+def check_save(path: str, model: Any) -> None:
+    """Raise if this model, still untrained, cannot be saved."""
     try:
         river_okl.dumps(model)
-    except CheckpointError:
-        raise UsageError(
-            f"--save {path}: {name} does not fit into a checkpoint: a name that ends in .pkl makes a pickle, which "
-            f"executes code when it is loaded"
-        ) from None
-
-
-def save(model: Any, path: str) -> None:
-    """Save a model as a checkpoint, or as a pickle if the file name is that of a pickle."""
-    if is_pickle(path):
-        with written(path) as file:
-            pickle.dump(model, file)
-    else:
-        river_okl.save(model, path)
+    except CheckpointError as error:
+        raise UsageError(f"--save {path}: {error}") from None
 
 
 def load(path: str) -> Any:
-    """Load the model in a file of ``save``; a pickle executes its code, as any pickle does."""
+    """Load the model in a checkpoint."""
     if not os.path.isfile(path):
         raise UsageError(f"--load: there is no file {path}")
-    if not is_pickle(path):
-        return river_okl.load(path)
-    with open(path, "rb") as file:
-        try:
-            return pickle.load(file)
-        except Exception as error:
-            raise UsageError(f"--load {path}: {type(error).__name__}: {error}") from None
+    return river_okl.load(path)

@@ -7,8 +7,7 @@
     mixture.py      all experts of ``OKLClassifier`` and ``OKLRegressor``
     detector.py     ``OKLDetector``: points and scores of all streams
     spaces.py       kernels between points of several models
-
-River's pipelines and transformers around them have their rules in wrappers/.
+    pipelines.py    River's pipelines and transformers around them
 
 Merging does not change the models: the result is a new one.
 """
@@ -18,10 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.merging import detector, expansions, gaussian, mixture
+from river_okl.merging import detector, expansions, gaussian, mixture, pipelines
 from river_okl.merging.shards import Shards, checked, gathered
 from river_okl.model import CompiledModel
-from river_okl.wrappers import ROWS
 
 __all__ = ["merge"]
 
@@ -95,12 +93,11 @@ def _merged(shards: Shards) -> Any:
     for rule in RULES:
         if issubclass(cls, rule.MODELS):  # cls, as isinstance accepts a River pipeline for the class of its last step
             return rule.merged(shards)
-    row = ROWS.get(cls)
-    if row and row.merge:
-        return row.merge(shards, lambda parts: _merged(checked(parts)))
+    if cls in pipelines.RULES:
+        return pipelines.RULES[cls](shards, lambda parts: _merged(checked(parts)))
     if issubclass(cls, CompiledModel):
         raise TypeError(f"{cls.__name__} does not merge: only classifiers and regressors of river_okl do")
-    known = ", ".join(each.__name__ for each, row in ROWS.items() if row.merge)
+    known = ", ".join(each.__name__ for each in pipelines.RULES)
     raise TypeError(
         f"{cls.__name__} does not merge: it is neither a classifier or regressor of river_okl nor one of River's {known}"
     )

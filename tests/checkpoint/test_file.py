@@ -162,7 +162,7 @@ def saved_as(data, version):
         ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
         ("not a document", lambda data: assembled([1, 2], b""), "document"),
         ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),
-        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "neither a model"),
+        ("no model", lambda data: edited(data, PAIR), "neither a model"),
         ("deep", lambda data: edited(data, "parameters", "c", json.loads("[" * 500 + "]" * 500)), "written by hand"),
     ],
 )  # fmt: skip

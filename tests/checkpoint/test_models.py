@@ -13,7 +13,7 @@ import river_okl
 from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import CheckpointError
 from tests import streams
-from tests.checkpoint.files import assembled, edited, learned, pieces, try_to_use
+from tests.checkpoint.files import assembled, edited, learned, pieces, root, try_to_use
 from tests.core.expansions import run_python
 from tests.discovery import EVERY_VARIANT, ODD, each_class, small, snapshot, task
 
@@ -97,7 +97,7 @@ def test_a_part_is_restored_from_its_state_or_rejected():
     for wrong in ({}, {**state, "seen": -1}, {**state, "seen": "7"}):
         with pytest.raises(CheckpointError):
             checkpoint.loads(edited(data, "state", "_calibration", "part", "state", wrong))
-    for value in (None, 7, {"dict": []}):
+    for value in (None, 7, {"tuple": []}):
         with pytest.raises(CheckpointError):
             checkpoint.loads(edited(data, "state", "_calibration", value))
 
@@ -105,13 +105,13 @@ def test_a_part_is_restored_from_its_state_or_rejected():
 @each_class
 def test_states_are_complete(cls):
     data = checkpoint.dumps(learned(cls))
-    for name in pieces(data)[0]["model"]["object"]["state"]:
+    for name in root(pieces(data)[0])["state"]:
         document, arrays = pieces(data)
-        state = document["model"]["object"]["state"]
+        state = root(document)["state"]
         state["_other"] = state.pop(name)
         less = {attribute: value for attribute, value in state.items() if attribute != "_other"}
         for changed in (state, less, {**state, name: state["_other"]}):
-            document["model"]["object"]["state"] = changed
+            root(document)["state"] = changed
             with pytest.raises(CheckpointError, match="other attributes than"):
                 checkpoint.loads(assembled(document, arrays))
 
@@ -120,9 +120,9 @@ def test_states_are_complete(cls):
 def test_parameters_in_files_are_validated_like_the_constructors(cls):
     """A missing parameter has its default; None is valid only if the constructor accepts it."""
     data = checkpoint.dumps(learned(cls))
-    for name in pieces(data)[0]["model"]["object"]["parameters"]:
+    for name in root(pieces(data)[0])["parameters"]:
         document, arrays = pieces(data)
-        del document["model"]["object"]["parameters"][name]
+        del root(document)["parameters"][name]
         for changed in (assembled(document, arrays), edited(data, "parameters", name, None)):
             if try_to_use(changed):
                 assert checkpoint.loads(changed)._get_params().keys() == cls()._get_params().keys()

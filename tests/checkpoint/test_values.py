@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from river import compose, linear_model, multiclass, optim, preprocessing
+from river import compose, multiclass, optim
 
 import river_okl
 from river_okl import checkpoint, kernels
@@ -18,7 +18,7 @@ from tests.discovery import learn, snapshot
 
 NAMES = [
     *("x", "", "ü\U0001f600\ud800", 7, -(2**70), True, 0.5, math.inf, -0.0),
-    *(("a", (1, 2.5)), (), np.str_("n"), np.int64(4)),
+    *(("a", (1, 2.5)), (), np.str_("n"), np.int64(4), None, ("a", None)),
 ]
 
 
@@ -50,7 +50,7 @@ class Text(str):
     pass
 
 
-@pytest.mark.parametrize("name", [None, b"x", Decimal(1), frozenset([1]), ("a", None), math.nan, Text("x")], ids=repr)
+@pytest.mark.parametrize("name", [b"x", Decimal(1), frozenset([1]), ("a", b"x"), math.nan, Text("x")], ids=repr)
 def test_other_names_are_rejected_before_anything_is_written(name, tmp_path):
     path = tmp_path / "model.okl"
     path.write_text("old")
@@ -79,16 +79,13 @@ def annotated():
     ("model", "message"),
     [
         (river_okl.OLRDClassifier(loss=UsersLoss()), "loss"),
-        (UsersClassifier(), "public class"),
+        (UsersClassifier(), "a UsersClassifier: use pickle"),
         (kernels.RBF(), "it is RBF"),
-        (preprocessing.StandardScaler() | linear_model.PAClassifier(), "steps.*PAClassifier.*StandardScaler"),
-        (preprocessing.StandardScaler(window_size=5) | river_okl.RBPClassifier(), "window_size of a StandardScaler"),
-        (compose.FuncTransformer(len) | river_okl.RBPClassifier(), "FuncTransformer.*public class"),
-        (multiclass.OneVsRestClassifier(UsersClassifier()), "classifier .*UsersClassifier"),
+        (compose.FuncTransformer(lambda x: x) | river_okl.RBPClassifier(), r"^Pipeline\.<lambda>\.func is <function"),
+        (compose.FuncTransformer(len) | river_okl.RBPClassifier(), r"^Pipeline\..*\.func is <built-in function len"),
+        (multiclass.OneVsRestClassifier(UsersClassifier()), r"^OneVsRestClassifier\.classifier is .*UsersClassifier"),
         (5, "5, an int"),
-        (river_okl.RBPClassifier(seed=2**20_000), "seed"),
         (annotated(), "note"),
-        (learn(river_okl.KernelPerceptronClassifier(), [({"x": 1.0}, b"yes")]), r"_labels\.names is b'yes'"),
     ],
 )
 def test_unsupported_values_are_rejected(model, message, tmp_path):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
-from river import compose, drift, ensemble, feature_extraction, multiclass, preprocessing, stats, utils
+from river import compose, ensemble, feature_extraction, multiclass, preprocessing, stats
 
 from river_okl import checkpoint
 from river_okl.checkpoint import CheckpointError
@@ -33,32 +31,21 @@ class Word(str):
     """A user-defined type."""
 
 
-def imputer(statistic):
-    return preprocessing.StatImputer(("a", statistic))
-
-
-def aggregate(statistic):
-    return feature_extraction.TargetAgg(by=None, how=statistic) | rbp()
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: ensemble.SRPClassifier(rbp(), n_models=2, seed=1), "it is SRPC.*use pickle for this model"),
-        (lambda: compose.SelectType(Word) | rbp(), r"SelectType\(Word\) cannot be saved in a checkpoint: use pickle"),
-        (lambda: imputer(stats.EWMean()) | rbp(), "EWMean, cannot be saved in a checkpoint: use pickle"),
-        (lambda: imputer(stats.IQR()) | rbp(), "IQR, cannot be saved in a checkpoint: use pickle"),
-        (lambda: aggregate(utils.Rolling(stats.Mean(), 3)), "Rolling, cannot be saved in a checkpoint: use pickle"),
-        (lambda: ensemble.LeveragingBaggingClassifier(rbp()), "a LeveragingBaggingClassifier: use pickle for this"),
+        (lambda: compose.SelectType(Word) | rbp(), r"^Pipeline\.SelectType\.types is <class .*Word.*use pickle"),
         (
-            lambda: drift.DriftRetrainingClassifier(rbp(), drift.KSWIN()),
-            "drift_detector of a DriftRetrainingClassifier: use pickle for this model",
+            lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(),
+            r"^Pipeline\.BagOfWords\.tokenizer is",
         ),
-        (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),
-        (lambda: feature_extraction.BagOfWords(tokenizer_pattern="(a+)+") | rbp(), "tokenizer_pattern of a BagOfWords"),
+        (
+            lambda: ensemble.BaggingClassifier(compose.FuncTransformer(lambda x: x) | rbp()),
+            r"^BaggingClassifier\..*\.func is <function .*lambda",
+        ),
     ],
 )
-def test_unsupported_parts_are_rejected_with_advice(model, message):
+def test_code_is_rejected_with_its_path(model, message):
     with pytest.raises(CheckpointError, match=message) as caught:
         checkpoint.dumps(model())
     assert "\n" not in str(caught.value)
@@ -94,37 +81,19 @@ def test_mini_batch_wrappers_round_trip():
     assert loaded.predict_many(X).name == "label"
 
 
-def test_unknown_attributes_of_wrappers_are_rejected():
+def test_additional_attributes_are_kept():
     scaler = preprocessing.StandardScaler()
     scaler.note = "mine"
-    with pytest.raises(CheckpointError, match="StandardScaler with the attributes note"):
-        checkpoint.dumps(scaler | rbp())
-
-
-def retraining(inner, levels):
-    """A document of nested wrappers; each level would clone the next twice."""
-    for _ in range(levels):
-        outer = copy.deepcopy(inner)
-        outer["object"]["parameters"]["model"] = inner
-        inner = outer
-    return inner
-
-
-def test_nested_wrappers_take_linear_time():
-    """River's constructors clone what they wrap: 40 nested ones would make 2^40 clones."""
-    data = checkpoint.dumps(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
-    document, arrays = pieces(data)
-    few, many = (assembled(document | {"model": retraining(document["model"], n)}, arrays) for n in (5, 20))
-    assert isinstance(checkpoint.loads(few), drift.DriftRetrainingClassifier)
-    with pytest.raises(CheckpointError, match="wrappers in wrappers"):
-        checkpoint.loads(many)
+    assert checkpoint.loads(checkpoint.dumps(scaler | rbp()))["StandardScaler"].note == "mine"
 
 
 def test_many_small_models_cannot_allocate_much_memory_together():
     """Each claims room acceptable for a single model."""
     document, arrays = pieces(checkpoint.dumps(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
-    for model in document["model"]["object"]["state"]["data"]["list"]:
-        points = model["object"]["state"]["_f"]["part"]["state"]["points"]["dict"]
+    for model in document["entries"]:
+        if "state" not in model:
+            continue
+        points = model["state"]["_f"]["part"]["state"]["points"]["nested"]
         next(pair for pair in points if pair[0] == "capacity")[1] = 2**16
     with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
         checkpoint.loads(assembled(document, arrays))
