@@ -4,56 +4,38 @@
 * `Spambase` - the UCI set of the BDUOL paper.
 * `GaussianMixture` - the generated set of the SPA paper.
 
-Files are stored like river's: in `$RIVER_DATA/<ClassName>/`, by default `~/river_data/<ClassName>/`. A missing file is
-downloaded on first use. A file put there by hand, compressed or not, works, too.
+Files are stored like river's: in `$RIVER_DATA/<ClassName>/`, by default `~/river_data/<ClassName>/`, under their names
+upstream. A missing file is downloaded on first use.
 """
 
 from __future__ import annotations
 
 import abc
 import bz2
-import gzip
-import http.client
-import itertools
 import lzma
 import math
 import os
 import pathlib
-import shutil
 import typing
-import urllib.request
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 
 from river.datasets import base
 
+from river_okl._core.store.sample import shown
 from river_okl.checks import check_seed
 
 __all__ = ["LIBSVM", "SETS", "GaussianMixture", "LIBSVMSet", "Spambase"]
 
 _UPSTREAM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
-_OPENERS: dict[str, Callable[..., typing.TextIO]] = {
-    "": open,
-    ".bz2": bz2.open,
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-}
-
-# Errors that decompressors raise for a truncated file or another format.
-_UNREADABLE = (EOFError, OSError, zlib.error, lzma.LZMAError)
-
-# In characters, far above any set in the table, so that a file without line ends is not read into memory.
-_LONGEST_LINE = 1 << 22
+_OPENERS: dict[str, Callable[..., typing.TextIO]] = {".bz2": bz2.open, ".xz": lzma.open}
 
 
 class _TextDataset(base.RemoteDataset):
     """One or more remote text files, read one after the other, one sample per line.
 
-    River's own class handles one file, unpacks it, and considers it downloaded only if its size is exact to the byte.
-    Here every file may be plain or compressed and of any size, and its errors are reported when it is read.
-
+    River's own class reads one file, and considers it downloaded only if its size is exact to the byte.
     """
 
     def __init__(self, urls: list[str], **desc: typing.Any) -> None:
@@ -67,18 +49,8 @@ class _TextDataset(base.RemoteDataset):
     @property
     def paths(self) -> list[pathlib.Path]:
         """The path of each file, existing or not."""
-        home = base.get_data_home()  # type: ignore[no-untyped-call]
-        folder = pathlib.Path(home, self.__class__.__name__)
-        paths = []
-        for url in self.urls:
-            candidates = [folder / name for name in _file_names(url)]
-            found = [path for path in candidates if path.is_file()]
-            paths.append((found or candidates)[0])
-        return paths
-
-    @property
-    def path(self) -> pathlib.Path:
-        return self.paths[0]
+        folder = pathlib.Path(base.get_data_home(), type(self).__name__)  # type: ignore[no-untyped-call]
+        return [folder / os.path.basename(url) for url in self.urls]
 
     @property
     def is_downloaded(self) -> bool:
@@ -86,49 +58,31 @@ class _TextDataset(base.RemoteDataset):
         return all(path.is_file() for path in self.paths)
 
     def download(self, force: bool = False, verbose: bool = True) -> None:
-        """Download the missing files.
-
-        Parameters
-        ----------
-        force
-            Whether to download existing files again.
-        verbose
-            Whether to print the URLs.
-
-        """
+        """Download the missing files, or all of them with ``force``."""
         for url, path in zip(self.urls, self.paths, strict=True):
-            if path.is_file() and not force:
-                continue
-            if verbose:
-                print(f"Downloading {url}")
-            try:
-                _fetch(url, path.with_name(os.path.basename(url)))
-            except (OSError, http.client.HTTPException) as error:
-                name, *others = _file_names(url)
-                raise FileNotFoundError(
-                    f"{name} ({', '.join(others)} would do) is needed in {path.parent}, and {url} "
-                    f"could not be downloaded ({error}). Put the file there by hand, or set the "
-                    f"environment variable RIVER_DATA to a folder with {path.parent.name}/{name}."
-                ) from error
+            if force or not path.is_file():
+                self.url, self.filename = url, path.name
+                super().download(force=True, verbose=verbose)  # type: ignore[no-untyped-call]
 
     def _iter(self) -> Iterator[tuple[dict[typing.Any, float], bool | int | float]]:
-        parse = self._parse
         n_samples = 0
-        for url, path in zip(self.urls, self.paths, strict=True):
-            for number, line in _lines(path, url):
-                if "#" in line:
+        for path in self.paths:
+            # Latin-1 decodes any byte; the parser rejects anything but numbers, and names the line.
+            with _OPENERS.get(path.suffix, open)(path, "rt", encoding="latin-1", newline="\n") as file:
+                for number, line in enumerate(file, start=1):
                     line = line.partition("#")[0]
-                if not line.strip():
-                    continue
-                try:
-                    sample = parse(line)
-                except ValueError as error:
-                    raise _damaged(path, number, f"{error}, in {_shown(line)}", url) from None
-                n_samples += 1
-                yield sample
+                    if not line.strip():
+                        continue
+                    try:
+                        sample = self._parse(line)
+                    except ValueError as error:
+                        raise ValueError(f"{path}, line {number}: {error}, in {shown(line.strip())}") from None
+                    n_samples += 1
+                    yield sample
         if n_samples != self.n_samples:
             warnings.warn(
-                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples; the original has {self.n_samples:,}",
+                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples; the original has {self.n_samples:,}; "
+                f"after an interrupted download, download(force=True)",
                 stacklevel=3,
             )
 
@@ -140,54 +94,6 @@ class _TextDataset(base.RemoteDataset):
         content["URL"] = ", ".join(self.urls)
         content["Downloaded"] = str(self.is_downloaded)
         return content
-
-
-def _file_names(url: str) -> list[str]:
-    """Return the names that a file may have on disk, upstream's own first, so that a download replaces it."""
-    upstream = os.path.basename(url)
-    stem, suffix = os.path.splitext(upstream)
-    if suffix not in _OPENERS:
-        stem = upstream
-    return [upstream, *(name for s in _OPENERS if (name := stem + s) != upstream)]
-
-
-def _fetch(url: str, path: pathlib.Path) -> None:
-    """Download a file completely or not at all: half a file could pass for a small one."""
-    from river_okl.checkpoint.file import replacing  # takes 0.1 s, and only downloads need it
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with urllib.request.urlopen(url, timeout=60) as response, replacing(str(path)) as file:
-        shutil.copyfileobj(response, file)
-        expected = response.headers["Content-Length"]
-        if expected is not None and file.tell() != int(expected):
-            raise OSError(f"the connection broke after {file.tell()} of {expected} bytes")
-
-
-def _lines(path: pathlib.Path, url: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, decompressed, each with its number."""
-    opener = _OPENERS.get(path.suffix, open)
-    # Latin-1 decodes any byte; the parser rejects anything but numbers, and names the line.
-    with opener(path, "rt", encoding="latin-1", newline="\n") as file:
-        for number in itertools.count(1):
-            try:
-                line = file.readline(_LONGEST_LINE)
-            except _UNREADABLE as error:
-                raise _damaged(path, number, f"cannot be read ({error})", url) from error
-            if not line:
-                return
-            if len(line) == _LONGEST_LINE:
-                raise _damaged(path, number, f"no end of line, in {_shown(line)}", url)
-            yield number, line
-
-
-def _damaged(path: pathlib.Path, number: int, reason: str, url: str) -> ValueError:
-    return ValueError(f"{path}, line {number}: {reason}. If the file is damaged, replace it by {url}")
-
-
-def _shown(text: str) -> str:
-    """Return text of a damaged file, shortened for an error message."""
-    text = text.strip()
-    return repr(text if len(text) <= 60 else text[:60] + "...")
 
 
 class LIBSVMSet(typing.NamedTuple):
@@ -298,10 +204,9 @@ class LIBSVM(_TextDataset):
 
     Notes
     -----
-    The files are looked for in `$RIVER_DATA/LIBSVM/`, as plain text, `.bz2`, `.gz` or `.xz`. Comments (`# ...`) and
-    blank lines are skipped. Any other line must have a label of the set, followed by features of the set with finite
-    values; the error for an invalid line names the line. A file with more or fewer samples than upstream's is read,
-    with a warning at its end.
+    The files are looked for in `$RIVER_DATA/LIBSVM/`. Comments (`# ...`) and blank lines are skipped. Any other line
+    must have a label of the set, followed by features of the set with finite values; the error for an invalid line
+    names the line. A file with more or fewer samples than upstream's is read, with a warning at its end.
 
     Examples
     --------
@@ -361,14 +266,14 @@ class LIBSVM(_TextDataset):
         try:
             y = float(text)
         except ValueError:
-            raise ValueError(f"the label {_shown(text)} is not a number") from None
+            raise ValueError(f"the label {shown(text)} is not a number") from None
         if self._labels:
             if y not in self._labels:
                 known = ", ".join(f"{label:g}" for label in self._labels)
-                raise ValueError(f"the label {_shown(text)} is not one of {known}")
+                raise ValueError(f"the label {shown(text)} is not one of {known}")
             return self._labels[y]
         if not math.isfinite(y):
-            raise ValueError(f"the label {_shown(text)} is not finite")
+            raise ValueError(f"the label {shown(text)} is not finite")
         return y
 
     @property
@@ -402,7 +307,7 @@ def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, fl
             x[features[feature]] = float(value)
         except (KeyError, ValueError):
             known = "a feature" if isinstance(features, FeatureNumbers) else f"one of the features 1 to {len(features)}"
-            raise ValueError(f"{_shown(pair)} is not {known}, a colon and a number") from None
+            raise ValueError(f"{shown(pair)} is not {known}, a colon and a number") from None
     if len(x) != len(pairs):
         raise ValueError("a feature is given twice")
     _check_finite(line, x)
@@ -473,7 +378,7 @@ class Spambase(_TextDataset):
         try:
             *values, label = map(float, line.split(","))
         except ValueError as error:
-            raise ValueError(f"a field is not a number: {_shown(str(error))}") from None
+            raise ValueError(f"a field is not a number: {shown(str(error))}") from None
         if len(values) != self.n_features:
             raise ValueError(f"{len(values) + 1} fields instead of {self.n_features} features and a label")
         if label not in (0, 1):

@@ -99,13 +99,20 @@ def check(model, stream):
     check_bounds(model, True)
 
 
+def is_incomplete(model):
+    """Whether every call says that an error has interrupted the model in the middle of a step."""
+    try:
+        model.predict_one({})
+    except RuntimeError as error:
+        return "incomplete" in str(error)
+    return False
+
+
 @pytest.mark.parametrize("moment", [before_call, before_line])
 @each_variant
 def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
     stream = stream_of(cls, options)
     if moment is before_line:
-        if options.get("suffix"):
-            pytest.skip("a suffix average consists of several lists that a step changes one by one")
         options = {"kernel": kernels.RBF(0.5), **options}  # for which a radius is a promise
     model = learn(small(cls, **options), stream[:WARM])
     for t in (WARM, WARM + 2):  # with a label that is new
@@ -117,8 +124,9 @@ def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
                 break
             if cls.__name__ in ATOMIC:
                 assert snapshot(tried) in (before, after), f"moment {at}"
-            dumps(tried)
-            check(tried, stream[t + 1 : t + 4])
+            if not (options.get("suffix") and is_incomplete(tried)):
+                dumps(tried)
+                check(tried, stream[t + 1 : t + 4])
             at += 1 + at // 12
         assert at > 1
 
@@ -149,8 +157,9 @@ def test_signals_at_random_moments(cls, options, on_alarm):
         if cls.__name__ in ATOMIC:
             alone = learn(pickle.loads(start), stream[WARM:t])
             assert snapshot(model) in (snapshot(alone), snapshot(learn(alone, [stream[t]])))
-        dumps(model)
-        check(model, stream[WARM + 20 : WARM + 23])
+        if not (options.get("suffix") and is_incomplete(model)):
+            dumps(model)
+            check(model, stream[WARM + 20 : WARM + 23])
 
 
 @pytest.mark.parametrize("name", sorted({*CLASSES} | ATOMIC))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import types
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
@@ -24,8 +21,6 @@ from river_okl.checks import (
 )
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
-
-F = TypeVar("F", bound=Callable[..., None])
 
 LARGEST_CONSTANT = 1e60  # of c_i in the average: a step over λ, times the largest weight
 
@@ -156,22 +151,6 @@ class SuffixAverage(KernelModel):
         ):
             raise ValueError("inconsistent steps of an average")
 
-    def _restart_average(self) -> None:
-        """After an interrupted step: the window as if f's points had been added at the last steps, and none removed."""
-        f, t = self._f, self._t
-        self._start_average()
-        self._g.kernel.restore(f.kernel.state())
-        self._low = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
-        harmonic = [0.0, *itertools.accumulate(1.0 / m for m in range(1, t + 1))]
-        self._upper, self._lower = harmonic[t], harmonic[max(0, self._low - 1)]
-        columns = f.columns
-        for a, i in enumerate(np.argsort(f.births).tolist(), start=t - len(f) + 1):
-            self._positions[a] = i
-            c, old = columns[i, 0], a < self._low
-            columns[i, 1:] = (0.0, c) if old else (-c * harmonic[a - 1], 0.0)
-        self._steps = sorted(self._positions, key=self._positions.__getitem__)
-        f.columns = columns
-
     def _register(self) -> None:
         """Register the last point of f as added at step t."""
         f, i = self._f, len(self._f) - 1
@@ -289,16 +268,14 @@ class NBSGD(SuffixAverage, SGD):
             self._start_average()
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        if not self.suffix:
-            super()._step(f, y, p, w)
-            return
         t = self._t
         try:
             super()._step(f, y, p, w)
-            self._advance()
+            if self.suffix:
+                self._advance()
         except BaseException:
-            if self._t > t:  # otherwise the loss has raised before any change
-                self._restart_average()
+            if self.suffix and self._t > t:  # what belongs to the average may not agree
+                f.lock.fail()
             raise
 
     def _maintain(self) -> None:
@@ -325,15 +302,6 @@ class NBSGD(SuffixAverage, SGD):
                 f"suffix is {self.suffix!r} with the squared loss and l2={self.l2!r}, which projects f on a ball; averages "
                 f"do not support that: give another loss, l2 above 1, or suffix=0"
             )
-
-
-def _with_l2(constructor: F, l2: float) -> F:
-    """The constructor with another default λ, which is larger in regression."""
-    init: Any = constructor
-    made: Any = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
-    made.__kwdefaults__ = {**init.__kwdefaults__, "l2": l2}
-    made.__annotations__ = init.__annotations__
-    return cast(F, made)
 
 
 class KernelSGDClassifier(KernelSGD, KernelClassifier):
@@ -416,7 +384,8 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     """
 
-    __init__ = _with_l2(KernelSGD.__init__, 1e-2)
+    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-2):
+        super().__init__(kernel, loss=loss, l2=l2)
 
 
 class BSGDClassifier(BSGD, KernelClassifier):
@@ -512,7 +481,16 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
     """
 
-    __init__ = _with_l2(BSGD.__init__, 1e-2)
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-2,
+        budget: Budget = 500,
+        maintenance: str = "removal",
+    ):
+        super().__init__(kernel, loss=loss, l2=l2, budget=budget, maintenance=maintenance)
 
 
 class NBSGDClassifier(NBSGD, KernelClassifier):
@@ -622,4 +600,27 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
 
     """
 
-    __init__ = _with_l2(NBSGD.__init__, 1e-2)
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-2,
+        budget: int = 100,
+        beta: float = 1000.0,
+        maintenance: str = "removal",
+        n_neighbors: int = 4,
+        suffix: float = 0.0,
+        seed: int | None = None,
+    ):
+        super().__init__(
+            kernel,
+            loss=loss,
+            l2=l2,
+            budget=budget,
+            beta=beta,
+            maintenance=maintenance,
+            n_neighbors=n_neighbors,
+            suffix=suffix,
+            seed=seed,
+        )
