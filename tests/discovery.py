@@ -166,6 +166,14 @@ def decision(model, x):
     return model.score_one(x) if isinstance(model, base.AnomalyDetector) else model.transform_one(x)
 
 
+def outputs(model, x):
+    """Everything that a model says of a sample, to the bit."""
+    said = decision(model, x)
+    if isinstance(model, base.Classifier):
+        said = model.predict_one(x), said, model.predict_proba_one(x)
+    return repr(said)
+
+
 def parts(model):
     """Its parts that state their invariants."""
     return [part for part in vars(model).values() if hasattr(part, "_check")]

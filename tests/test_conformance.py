@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import math
 import pickle
@@ -34,6 +33,7 @@ from tests.discovery import (
     each_with_options,
     knowledge,
     learn,
+    outputs,
     parameters,
     size,
     small,
@@ -170,60 +170,6 @@ def test_pickles_of_equal_models_are_equal(cls, options):
     assert checkpoint.dumps(third) == checkpoint.dumps(first)
 
 
-def outputs(model, x):
-    """Everything that a model says of a sample, to the bit."""
-    said = decision(model, x)
-    if isinstance(model, base.Classifier):
-        said = model.predict_one(x), said, model.predict_proba_one(x)
-    return repr(said)
-
-
-RESUMING = {
-    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
-    "checkpoint": lambda model: checkpoint.loads(checkpoint.dumps(model)),
-    "deepcopy": copy.deepcopy,
-    "clone": lambda model: model.clone(include_attributes=True),
-    "nothing": lambda model: (checkpoint.dumps(model), model)[1],  # that it was saved changes nothing
-}
-
-
-def resume_often(model, stream):
-    """Whoever resumes from what was saved, often, says to the bit what an uninterrupted model says."""
-    others = {way: copy.deepcopy(model) for way in RESUMING}
-    for t, (x, y) in enumerate(stream):
-        if t % 17 == 5:
-            others = {way: RESUMING[way](other) for way, other in others.items()}
-        expected = outputs(model, x)
-        for way, other in others.items():
-            assert outputs(other, x) == expected, f"{way}, sample {t}"
-        for each in (model, *others.values()):
-            each.learn_one(x, *target(model, y))
-    assert {snapshot(other) for other in others.values()} == {snapshot(model)}
-
-
-@crossed(("cls", "options", "kind"), VARIANTS, ["half_sparse", "churning", "dense", "emerging"], str)
-def test_it_resumes_where_it_was(cls, options, kind):
-    """With 40 points there are posting lists and dense rows, and features change between them."""
-    stream = getattr(streams, kind)(task(cls), 160)
-    if cls in NATIVE.values() and small(cls, **options)._multiclass:
-        stream = [(x, "ab"[y > 0] if t < 90 or sum(x.values()) < 1 else "c") for t, (x, y) in enumerate(stream)]
-    resume_often(small(cls, **{"budget": 40, **options}), stream)
-
-
-@pytest.mark.parametrize("kind", ["wordy", "half_sparse"])
-@pytest.mark.parametrize("labels", [2, 3])
-@each_of({name: cls for name, cls in CLASSES.items() if cls._takes_words})
-def test_mixtures_resume_where_they_were(cls, labels, kind):
-    """Words and gaps, a label that arrives late, and feature weights, which are learned from 200 samples on."""
-    stream = getattr(streams, kind)(task(cls), 400)
-    if cls in CLASSIFIERS.values():
-        third = set(range(250, 400, 5)) if labels == 3 else ()
-        stream = [(x, "c" if t in third else "ab"[y > 0]) for t, (x, y) in enumerate(stream)]
-    elif labels == 3:
-        stream = [(x, 1000.0 * y if t > 250 else y) for t, (x, y) in enumerate(stream)]
-    resume_often(small(cls, budget=64), stream)
-
-
 @each_variant
 def test_a_clone_is_untrained(cls, options):
     model = small(cls, **options)
@@ -231,52 +177,6 @@ def test_a_clone_is_untrained(cls, options):
     learn(model, stream)
     assert snapshot(model.clone()) == fresh
     assert snapshot(learn(model.clone(), stream)) == snapshot(model)
-
-
-@each_class
-def test_a_copy_is_another_model(cls):
-    model, stream = learned(cls), streams.dense(task(cls), n=90)
-    copied = copy.copy(model)
-    assert type(copied) is cls and snapshot(copied) == snapshot(model)
-    with unchanged(model):
-        learn(copied, stream)
-    assert snapshot(learn(model, stream)) == snapshot(copied)
-
-
-@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
-def test_predictions_change_nothing(cls, options, kind):
-    """Neither for the next sample to be learned, which uses the row memo, nor for others; nor does the memo."""
-    stream = streams.KINDS[kind](task(cls), n=100)
-    asked, silent, forgetful = (small(cls, **options) for _ in range(3))
-    getattr(forgetful._f, "rows", forgetful._f).memo = False
-    rng = random.Random(0)
-    for x, y in stream:
-        value = decision(asked, x)
-        assert decision(asked, dict(x)) == value == decision(forgetful, x)
-        if rng.random() < 0.5:
-            decision(asked, stream[rng.randrange(len(stream))][0])
-        for model in (asked, silent, forgetful):
-            model.learn_one(x, *target(model, y))
-    assert knowledge(asked) == knowledge(silent) == knowledge(forgetful)
-
-
-@each_variant
-def test_reading_changes_nothing(cls, options):
-    """What is asked of a model about a sample, or about itself, between the prediction and the label."""
-    asked, silent = small(cls, **options), small(cls, **options)
-    names = [name for name in dir(cls) if not name.startswith("_") and name != "learn_one"]
-    properties = [name for name in names if isinstance(getattr(cls, name), property)]
-    for x, y in streams.dense(task(cls), n=60):
-        decision(asked, x)
-        for name in properties:
-            getattr(asked, name)
-        for name in names:
-            if name.endswith("_one"):
-                getattr(asked, name)(x)
-        learn(asked, [(x, y)])
-        decision(silent, x)
-        learn(silent, [(x, y)])
-    assert knowledge(asked) == knowledge(silent)
 
 
 @each_variant
@@ -502,32 +402,6 @@ def test_a_weight_multiplies_the_first_step(cls):
 def ask_many(model, X):
     names = ("predict_many", "score_many", "transform_many")
     return next(getattr(model, name) for name in names if hasattr(model, name))(X)
-
-
-@crossed(("cls", "options", "library"), VARIANTS, ["pandas", "polars"], str)
-def test_mini_batches_equal_single_samples(cls, options, library):
-    many, one, module = small(cls, **options), small(cls, **options), pytest.importorskip(library)
-    stream = three_labels("abc") if cls in NATIVE.values() and one._multiclass else streams.dense(task(cls), n=90)
-    for start in (0, 30, 60):
-        batch = stream[start : start + 30]
-        X, y = module.DataFrame([x for x, _ in batch]), module.Series([y for _, y in batch])
-        found = ask_many(many, X)
-        assert type(found).__module__.startswith(library)
-        if isinstance(one, base.Transformer):
-            rows = [one.transform_one(x) for x, _ in batch]
-            assert list(found.columns) == list(rows[0])
-            assert all(list(found[name]) == [row[name] for row in rows] for name in found.columns)
-        else:
-            ask_one = one.predict_one if cls in CLASSES.values() else one.score_one
-            assert list(found) == [ask_one(x) for x, _ in batch]
-        if issubclass(cls, base.Classifier):
-            found, of_one = many.predict_proba_many(X), [one.predict_proba_one(x) for x, _ in batch]
-            assert list(map(str, found.columns)) == list(map(str, of_one[0]))
-            for column, label in zip(found.columns, of_one[0], strict=True):
-                assert list(found[column]) == [p[label] for p in of_one]
-        many.learn_many(X, *target(many, y))
-        learn(one, batch)
-        assert knowledge(many) == knowledge(one)
 
 
 def test_a_score_of_0_is_positive_in_a_frame_too():

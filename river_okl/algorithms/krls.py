@@ -75,11 +75,14 @@ class KRLSRegressor(KernelRegressor):
             return
         delta, a, e = f.project(), f.projection, y - p  # δ, and a = K⁻¹ k
         if delta > max(self.nu, DEPENDENT * f.self_similarity) and len(f) != f.budget:
-            f.absorb(-e / delta)  # α ← [α - a e/δ; e/δ], P ← [P, 0; 0, 1]
+            P = np.pad(self._P[: len(f), : len(f)], (0, 1))  # a step that was interrupted may have extended it already
+            P[-1, -1] = 1.0 / w
+            self._P = P  # P ← [P, 0; 0, 1]
+            f.absorb(-e / delta)  # α ← [α - a e/δ; e/δ]
             f.add(e / delta)
-            self._P = np.pad(self._P, (0, 1))
-            self._P[-1, -1] = 1.0 / w
             return
+        if len(self._P) > len(f):
+            self._P = self._P[:-1, :-1].copy()
         Pa = symmetric_times(self._P, a)
         variance = 1.0 / w + dot(a, Pa)
         if not 0.0 < variance < LARGEST:  # rounding: features too large for the kernel
@@ -91,5 +94,5 @@ class KRLSRegressor(KernelRegressor):
 
     def _check_state(self) -> None:
         super()._check_state()
-        n = len(self._f)
+        n = max(len(self._f), min(len(self._P), len(self._f) + 1))
         checked_array(vars(self), "_P", np.float64, (n, n), -LARGEST, LARGEST)
