@@ -561,8 +561,9 @@ class Predictor:
         added = {"prediction": np.array([self.model.predict_one(x) for x in points])}
         if self.probabilities:
             each = [self.model.predict_proba_one(x) for x in points]
-            for label in each[0] if each else ():
-                added[f"probability of {label}"] = np.array([p[label] for p in each])
+            if each:
+                for label in each[0]:
+                    added[f"probability of {label}"] = np.array([p[label] for p in each])
         if isinstance(batch, dict):
             return {**batch, **added}
         return batch.assign(**added)

@@ -412,7 +412,9 @@ def plain(name: Hashable, value: Any) -> Any:
     """Convert a value to a built-in type that a checkpoint can hold, None if it is missing; errors name the feature."""
     if isinstance(value, str):
         return str(value)
-    return None if is_gap(value) else value if type(value) is bool else number(name, value)
+    if is_gap(value):
+        return None
+    return value if type(value) is bool else number(name, value)
 
 
 def shortened(value: Any) -> Any:

@@ -29,6 +29,8 @@ from tests.core.expansions import run_python
 
 @pytest.fixture
 def path(tmp_path):
+    """A file to be written, which DuckDB reads."""
+    pytest.importorskip("duckdb")
     return tmp_path / "a.csv"
 
 

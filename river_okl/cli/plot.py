@@ -121,9 +121,10 @@ def decision_surface(
             }
         edges = [POSITIVE if c > 0 else NEGATIVE for _, c in support]
         sizes = np.abs([c for _, c in support])
-    for color, dots in groups.items() if samples else ():
-        where = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x in dots]).reshape(-1, 2)
-        ax.scatter(where[:, 0], where[:, 1], s=5, color=color, alpha=0.5, linewidths=0)
+    if samples:
+        for color, dots in groups.items():
+            where = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x in dots]).reshape(-1, 2)
+            ax.scatter(where[:, 0], where[:, 1], s=5, color=color, alpha=0.5, linewidths=0)
     ax.scatter(
         points[: len(support), 0],
         points[: len(support), 1],

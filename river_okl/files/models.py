@@ -33,6 +33,13 @@ def is_finite(value: Any) -> bool:
         return False
 
 
+def is_string(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+DATE = is_date, "a date"
+
+
 @dataclasses.dataclass(frozen=True)
 class Schema:
     """The columns and the target of a file."""
@@ -70,10 +77,8 @@ class Schema:
                 value = self.read(name, kind, value)
             if self.is_gap(value):
                 continue
-            if not (
-                isinstance(value, str) if kind == STRING else is_finite(value) if kind == NUMBER else is_date(value)
-            ):
-                what = {NUMBER: "a finite number", STRING: "a string"}.get(kind, "a date")
+            test, what = {NUMBER: (is_finite, "a finite number"), STRING: (is_string, "a string")}.get(kind, DATE)
+            if not test(value):
                 raise (ValueError if is_number(value) else TypeError)(
                     f"column {shown(name)} has the type {kind}: {shown(value)} is not {what}"
                 )

@@ -79,9 +79,10 @@ cdef class Coefficients(Owner):
         if sorted(order) != list(range(max(2, self.n_classes))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.n_classes)} classes")
         if self.n_classes == 0:
-            for o in range(self.n_columns if order[0] else 0):
-                for i in range(n):
-                    self.coef[o][i] = -self.coef[o][i]
+            if order[0]:
+                for o in range(self.n_columns):
+                    for i in range(n):
+                        self.coef[o][i] = -self.coef[o][i]
             return list(range(self.n_columns))
         columns = [c * self.n_outputs + o for c in order for o in range(self.n_outputs)]
         pointers = [<size_t> self.coef[o] for o in range(self.n_columns)]

@@ -275,14 +275,15 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
     check_columns(beta, caps)
     boxes, scratch = np.empty((n, 3)), np.empty((2, n))
     cdef double[:, ::1] box = boxes, work = scratch
-    for o in range(columns if n else 0):
-        fill_box(caps, 1 if columns == 1 else o, box)
-        for j in range(n):
-            work[0, j] = settled(beta[j, o], &box[j, 0])
-            if not fabs(work[0, j] - beta[j, o]) <= AT_CORNER * fabs(beta[j, o]):
-                return INFINITY
-        evaluate(&K[0, 0], n, &work[0, 0], &work[1, 0])
-        worst = max(worst, largest(n, &work[1, 0], &work[0, 0], &box[0, 0], &at))
+    if n:
+        for o in range(columns):
+            fill_box(caps, 1 if columns == 1 else o, box)
+            for j in range(n):
+                work[0, j] = settled(beta[j, o], &box[j, 0])
+                if not fabs(work[0, j] - beta[j, o]) <= AT_CORNER * fabs(beta[j, o]):
+                    return INFINITY
+            evaluate(&K[0, 0], n, &work[0, 0], &work[1, 0])
+            worst = max(worst, largest(n, &work[1, 0], &work[0, 0], &box[0, 0], &at))
     return worst
 
 

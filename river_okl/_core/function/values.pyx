@@ -246,8 +246,9 @@ cdef class Norms(Owner):
         cdef Py_ssize_t i, n_columns = self.alpha.n_columns
         fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
         fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
-        for i in range(self.rows.points.n if negated and self.keeps_values else 0):
-            self.values[i] = -self.values[i]
+        if negated and self.keeps_values:
+            for i in range(self.rows.points.n):
+                self.values[i] = -self.values[i]
         return 0
 
     cdef int refresh_with(self, norms) except -1:

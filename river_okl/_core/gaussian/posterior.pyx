@@ -288,8 +288,9 @@ cdef class Posterior(Owner):
             raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")
         self.settle()
         if self.columns == 1:
-            for i in range(self.covariance.n if order[0] else 0):
-                self.means[i] = -self.means[i]
+            if order[0]:
+                for i in range(self.covariance.n):
+                    self.means[i] = -self.means[i]
             return 0
         means = [array_of(self.means + o * ld, ld) for o in order]
         for o in range(self.columns):
@@ -419,9 +420,10 @@ cdef class Posterior(Owner):
             if not (-1e-6 * prior <= now <= BEYOND * prior and before[i * ld + i] <= BEYOND * after[i * ld + i]):
                 self.restart(after)
                 return
-        for i in range(self.covariance.n if keep < 1.0 else 0):
-            for j in range(i + 1):
-                covariance[i * ld + j] = keep * covariance[i * ld + j] + of_prior * after[i * ld + j]
+        if keep < 1.0:
+            for i in range(self.covariance.n):
+                for j in range(i + 1):
+                    covariance[i * ld + j] = keep * covariance[i * ld + j] + of_prior * after[i * ld + j]
 
     cdef void restart(self, const double *gram) noexcept nogil:
         """Reset the posterior at the points to the prior; gram is K."""

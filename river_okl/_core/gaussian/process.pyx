@@ -255,8 +255,9 @@ cdef class Process(Owner):
         out = np.zeros((self.posterior.columns, self.points.n))
         cdef double[:, ::1] view = out
         self.posterior.settle()
-        for o in range(self.posterior.columns if self.points.n else 0):
-            self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
+        if self.points.n:
+            for o in range(self.posterior.columns):
+                self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
         return out
 
     def coefficients(self):

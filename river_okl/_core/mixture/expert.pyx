@@ -51,8 +51,9 @@ cdef class Expert(Table):
     cdef void forget(self, list places) noexcept:
         """Forget the features at these places, which the scaler has dropped."""
         cdef Py_ssize_t place
-        for place in places if self.per_feature is not None else ():
-            self.reset(self.per_feature, place)
+        if self.per_feature is not None:
+            for place in places:
+                self.reset(self.per_feature, place)
 
     cdef void tune(self) noexcept:
         """Update data-driven bandwidths to the mean distances of the stream."""

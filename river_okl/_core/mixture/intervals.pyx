@@ -107,9 +107,10 @@ cdef class Intervals(Expert):
             self.scale.ask(CAUSES)
         self.seen += 1
         rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
-        for i in range(COVERAGES if y.late < self.seen else 0):
-            self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
-            self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
+        if y.late < self.seen:
+            for i in range(COVERAGES):
+                self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
+                self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
         error = fmin(error, fmin(OUTLYING * self.size, LARGEST_SIZE))

@@ -131,11 +131,12 @@ cdef class Neighbours(Expert):
         if self.found == NEAREST and not y.confident:
             self.learn_relevance(x, y.target)
         if self.found == NEAREST:
-            for o in range(self.n_classes if self.n_classes > 1 else 0):
-                v = self.votes(o)
-                self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
-                self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
-                self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
+            if self.n_classes > 1:
+                for o in range(self.n_classes):
+                    v = self.votes(o)
+                    self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
+                    self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
+                    self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
         return self.max_points > 0
 
     cdef void learn_relevance(self, const Sample *x, double target) noexcept:

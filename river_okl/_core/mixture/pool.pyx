@@ -19,6 +19,7 @@ from river_okl._core.store.table cimport Classes
 
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
+from river_okl._core.store.table import reordered
 
 cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost in rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
@@ -282,8 +283,7 @@ cdef class Pool(Expert):
         self.calibration.restore(state["calibration"])
 
     def permuted(self, dict state, list order):
-        coef = state["coef"]
-        return state | {"coef": coef[order] if len(coef) > 1 else -coef if order == [1, 0] else coef}
+        return state | {"coef": reordered(state["coef"], order)}
 
     def merged(self, merging):
         """Merge as a sum of expansions, Σ w_i f_i, which keeps the points with the largest coefficients."""

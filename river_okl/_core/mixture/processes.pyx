@@ -27,6 +27,7 @@ from river_okl._core.store.points cimport Feature, value_at
 from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 
 from river_okl._core.states import check_positions, checked_numbers
+from river_okl._core.store.table import reordered
 
 cdef double FLOOR = 1e-3            # added to the weight of a process in the removal costs
 cdef double LEAST_SHARE = 0.1       # least weight of a process whose removal costs count
@@ -523,7 +524,9 @@ cdef class Processes(Expert):
         self.fill_grams(self.after)
         grams = [np.tril(viewed(self.after[i], ld * ld, np.dtype("f8")).reshape(ld, ld)) for i in range(KERNELS)]
         self.free_grams()
-        for basis, gram in zip(self.bases if self.n else (), grams):
+        for basis, gram in zip(self.bases, grams):
+            if not self.n:
+                break
             gram = (gram + np.tril(gram, -1).T)[:self.n, :self.n]
             residual = np.abs(basis.matrix() @ gram - np.eye(self.n)).max()
             assert residual < 1e-5, "K⁻¹ is the inverse of K"
@@ -562,10 +565,8 @@ cdef class Processes(Expert):
             part.restore(saved)
 
     def permuted(self, dict state, list order):
-        def permuted(means):
-            return means[order] if self.columns > 1 else -means if order == [1, 0] else means
-
-        return state | {"posteriors": [each | {"means": permuted(each["means"])} for each in state["posteriors"]]}
+        posteriors = [each | {"means": reordered(each["means"], order)} for each in state["posteriors"]]
+        return state | {"posteriors": posteriors}
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

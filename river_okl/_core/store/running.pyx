@@ -149,7 +149,9 @@ cdef Event check_unit(Running *numbers, double value, double step) noexcept nogi
     variance = numbers.block_square * share
     smaller = variance / numbers.variance if numbers.variance > 0.0 else 1.0
     steps = numbers.block_steps * share / numbers.steps if numbers.steps > 0.0 else 0.0
-    least = FIRST_UNIT if first and initial else UNIT if numbers.block == BLOCK else 0.0
+    least = UNIT if numbers.block == BLOCK else 0.0
+    if first and initial:
+        least = FIRST_UNIT
     again = 0.0 < smaller < least * least or (
         numbers.patience == 0 and 0.0 < smaller < SMALLER * SMALLER
         and smaller < ALIKE * steps and steps < ALIKE * smaller

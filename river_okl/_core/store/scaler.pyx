@@ -124,7 +124,9 @@ cdef class Scaler(Owner):
         cdef double gain, delta, mean, variance
         cdef int32_t run
         if not isfinite(value):  # a gap or a word
-            return INDICATOR if value > 0.0 else 0.0 if self.active else self.features[place].values.mean
+            if value > 0.0:
+                return INDICATOR
+            return 0.0 if self.active else self.features[place].values.mean
         if not self.active:
             return value
         if place < 0 or self.features[place].values.count == 0:
@@ -246,21 +248,22 @@ cdef class Scaler(Owner):
         cdef bint found = False
         self.begin_conversion()
         self.renewed = False
-        for place in range(self.size if self.active else 0):
-            feature = &self.features[place]
-            if feature.key == NULL or feature.word or feature.values.count < LEAST_KNOWN:
-                continue
-            size = self.unit(feature, &centre)
-            if size <= 0.0:
-                continue
-            if self.drifts(feature, centre, size):
-                feature.settled = False
-            elif feature.settled:
-                found = self.change(place, centre, size) or found
-            else:
-                feature.settled = 4 * min(feature.values.count, feature.values.away) >= until
-                self.renewed |= feature.settled and feature.values.away < feature.values.count
-            feature.centre, feature.size = centre, size
+        if self.active:
+            for place in range(self.size):
+                feature = &self.features[place]
+                if feature.key == NULL or feature.word or feature.values.count < LEAST_KNOWN:
+                    continue
+                size = self.unit(feature, &centre)
+                if size <= 0.0:
+                    continue
+                if self.drifts(feature, centre, size):
+                    feature.settled = False
+                elif feature.settled:
+                    found = self.change(place, centre, size) or found
+                else:
+                    feature.settled = 4 * min(feature.values.count, feature.values.away) >= until
+                    self.renewed |= feature.settled and feature.values.away < feature.values.count
+                feature.centre, feature.size = centre, size
         self.settled_at = self.seen
         return found
 

@@ -317,15 +317,16 @@ cdef class Table(Owner):
         cdef Array array
         cdef double *cells
         self.grow(axis, axis.after())
-        for k in range(self.n_declared if axis.split and axis.n == 1 else 0):
-            array = <Array> self.declared[k]
-            if array.scratch or not self.strides(array, axis, &before, &after):
-                continue
-            for i in range(before):
-                cells = <double *> self.pointer(array)[0] + i * axis.room * after
-                for j in range(after):
-                    cells[after + j] = axis.split * cells[j]
-                    cells[j] = 0.0 - cells[after + j]  # 0 stays 0
+        if axis.split and axis.n == 1:
+            for k in range(self.n_declared):
+                array = <Array> self.declared[k]
+                if array.scratch or not self.strides(array, axis, &before, &after):
+                    continue
+                for i in range(before):
+                    cells = <double *> self.pointer(array)[0] + i * axis.room * after
+                    for j in range(after):
+                        cells[after + j] = axis.split * cells[j]
+                        cells[j] = 0.0 - cells[after + j]  # 0 stays 0
         axis.n = axis.after()
         return 0
 
@@ -460,6 +461,13 @@ cdef class Table(Owner):
             assert (cells[unused] == default).all(), array.name
         for part in (self.parts or {}).values():
             part._check()
+
+
+def reordered(values, list order):
+    """Return rows of classes in another order; a single row is the function of the second of two classes."""
+    if len(values) > 1:
+        return values[order]
+    return -values if order == [1, 0] else values
 
 
 cdef class Loose(Table):

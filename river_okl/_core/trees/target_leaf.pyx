@@ -228,6 +228,7 @@ cdef class TargetForest(Forest):
         Forest._check(self)
         for b in range(self.n_blocks):
             block = self.block_at(b)
-            for k in range(self.m if block.tree >= 0 else 0):
-                weight = sum([self.row(block, 0)[2 * (BINS * k + i)] for i in range(BINS)])
-                assert weight <= block.weight * 1.001
+            if block.tree >= 0:
+                for k in range(self.m):
+                    weight = sum([self.row(block, 0)[2 * (BINS * k + i)] for i in range(BINS)])
+                    assert weight <= block.weight * 1.001
