@@ -46,7 +46,7 @@ SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "Tim
 CASTS = {  # what most cells of a column of text may be
     "numbers": "try_cast({0} AS DOUBLE)",
     "dates": "try_cast({0} AS TIMESTAMP)",
-    "numbers with decimal commas": "try_cast(replace(nullif({0}, replace({0}, ',', '')), ',', '.') AS DOUBLE)",
+    "numbers with commas": "try_cast(replace(nullif({0}, replace({0}, ',', '')), ',', '.') AS DOUBLE)",
 }
 
 
@@ -293,7 +293,7 @@ def _check_texts(table: Table, names: list[str]) -> None:
 def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:
     """Describe the cells of a column that are not numbers or dates, with a remedy."""
     if "commas" in what:
-        return f": --decimal ',', or {option('--string', name)}"
+        return f": --decimal ',' if these are decimal marks, or {option('--string', name)}"
     cell = column(name)
     ((row, text),) = table.query(
         f"SELECT * FROM ({table.select(f'row_number() OVER () AS row, {cell} AS cell', {name: STRING})}) "
