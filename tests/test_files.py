@@ -204,6 +204,13 @@ def test_a_column_of_numbers_or_dates_with_a_few_strings_is_an_error(tmp_path, c
     assert read(path, strings=(column,)).schema.columns[column] == STRING
 
 
+def test_a_bad_cell_of_a_parquet_file_has_a_row(tmp_path):
+    path = str(tmp_path / "a.parquet")
+    duckdb.sql(f"COPY (SELECT if(i = 7, 'oops', i::VARCHAR) AS x, i % 2 AS y FROM range(60) t(i)) TO '{path}'")
+    with pytest.raises(UsageError, match=r"column 'x' has numbers, except for 'oops' in row 8: --string x$"):
+        read(path)
+
+
 def test_a_target_of_numbers_with_a_few_strings_is_an_error(tmp_path):
     rows = [[i, i / 7] for i in range(100)]
     rows[40][1] = "oops"

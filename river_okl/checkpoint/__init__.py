@@ -48,8 +48,8 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
     model
         A model of river_okl, or any object of River that consists of plain values and such objects: pipelines,
         transformers, ensembles, trees and forests, drift detectors, metrics. Feature names and labels must be str,
-        int, bool, float or tuples of these. What holds code of yours, such as a lambda, needs pickle; the error says
-        where it is. Or a bundle: a dict, list or tuple of these and of plain values (None, bool, int, float, str,
+        int, bool, float or tuples of these. A model that holds your own code, such as a lambda, needs pickle; the error
+        gives its path. Or a bundle: a dict, list or tuple of these and of plain values (None, bool, int, float, str,
         bytes, dates, NumPy arrays, and dicts, lists, tuples and sets of them).
     path
         The file. An existing file is replaced by one with the same mode and, if the system allows it, owner. Or an
@@ -137,8 +137,7 @@ def dumps(model: Any) -> bytes:
 
     """
     if not _can_be_saved(model):
-        objects.described(model, "it", Writer(_described, objects.callable_of))  # raises
-        raise CheckpointError(f"it is {shown(model)}, {kind_of(model)}: neither a model nor a bundle")
+        raise objects.rejected("it", model)
     writer = Writer(_described, objects.callable_of)
     versions = {"river_okl": river_okl.__version__, "river": river.__version__}  # type: ignore[attr-defined]
     return pack({**versions, **writer.document(model)}, writer.arrays)

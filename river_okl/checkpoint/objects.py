@@ -41,8 +41,8 @@ MODULES = frozenset(  # of River; those that read files or the network are left 
         "utils",
     ]
 )
-OURS = "river_okl.series", "river_okl.late", "river_okl.files.models", "river_okl.cli.metrics"
-OTHERS: dict[str, Any] = {"statistics": statistics.NormalDist}  # by module
+OURS = "river_okl.series", "river_okl.late", "river_okl.files.models"
+OTHERS = (statistics.NormalDist,)
 RUST = "river._river_rust"
 VECTOR = f"{RUST}.vectordict:VectorDict"
 BUILTINS: dict[str, Any] = {
@@ -78,12 +78,15 @@ LARGEST_ARGUMENT = 2**20  # of a compiled object: it may allocate so many number
 
 def is_plain(cls: type) -> bool:
     """Return whether a class is one of River or river_okl whose objects consist of their attributes."""
-    module = cls.__module__
-    known = (
-        module in OURS or cls in OTHERS.values() or (module.startswith("river.") and module.split(".")[1] in MODULES)
-    )
     makers: list[Any] = [each.__new__ for each in (object, *CONTAINERS)]
+    known = cls in OTHERS or _is_known(cls.__module__)
     return known and not issubclass(cls, type | BaseException) and cls.__new__ in makers
+
+
+def _is_known(module: str) -> bool:
+    """Return whether this is a module of River or river_okl whose objects may be made."""
+    root, *parts = module.split(".")
+    return module in OURS or (root == "river" and bool(parts) and parts[0] in MODULES)
 
 
 def name_of(cls: type) -> str:
@@ -94,8 +97,7 @@ def name_of(cls: type) -> str:
 def class_of(name: str) -> type:
     """Return the class of River or river_okl of this name, or raise CheckpointError."""
     module, _, path = name.partition(":")
-    parts = module.split(".")
-    if module in (*OURS, *OTHERS) or (len(parts) > 1 and parts[0] == "river" and parts[1] in MODULES):
+    if _is_known(module) or name in map(name_of, OTHERS):
         try:
             found: Any = importlib.import_module(module)
             for part in path.split("."):
@@ -135,10 +137,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
             "bytes": base64.b64encode(state).decode(),
         }
     if not is_plain(cls):
-        raise CheckpointError(
-            f"{where} is {shown(thing)}, {kind_of(cls)}: use pickle for this model, as a checkpoint holds models of "
-            f"river_okl, objects of River that consist of plain values, and dicts, lists and tuples of these"
-        )
+        raise rejected(where, thing)
     if _own_state(cls):
         attributes = thing.__getstate__()
     else:
@@ -160,6 +159,14 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
             plain = deque(thing, thing.maxlen) if isinstance(thing, deque) else base(thing)
             found["items"] = write(plain, where)
     return found
+
+
+def rejected(where: str, thing: Any) -> CheckpointError:
+    """Return the error for what no checkpoint holds."""
+    return CheckpointError(
+        f"{where} is {shown(thing)}, {kind_of(thing)}: use pickle for this model, as a checkpoint holds models of "
+        f"river_okl, objects of River that consist of plain values, and dicts, lists and tuples of these"
+    )
 
 
 def callable_of(value: Any, where: str, write: Writer) -> dict[str, Any]:

@@ -60,9 +60,7 @@ class Writer:
         self.entries: list[Any] = []
         self.described, self.callable_of = described, callable_of
         self.depth = 0
-        self.numbers: dict[
-            int, tuple[int, Any]
-        ] = {}  # by id: the number of the entry, and the value, which stays alive
+        self.numbers: dict[int, tuple[int, Any]] = {}  # by id: the entry's number, and the value, to keep it alive
         self.waiting: deque[Callable[[], None]] = deque()  # what writes the rest
         self.last: deque[Callable[[], None]] = deque()  # private attributes, so that errors name the public path
 

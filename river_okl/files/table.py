@@ -165,7 +165,7 @@ class Table:
     def query(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query in the order of the file; errors are DuckDB's, without our query."""
         try:
-            with duckdb.connect(config={}) as connection:
+            with duckdb.connect() as connection:
                 for name, value in SETTINGS.items():
                     connection.execute(f"SET {name}={quoted(value)}")
                 found = connection.execute(sql)
@@ -299,12 +299,12 @@ def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:
         f"SELECT * FROM ({table.select(f'row_number() OVER () AS row, {cell} AS cell', {name: STRING})}) "
         f"WHERE cell IS NOT NULL AND {cast.format('cell')} IS NULL LIMIT 1"
     )
-    place = f"row {row}"
+    place, remedy = f"row {row}", option("--string", name)
     if table.reader == "read_csv":
         place = f"line {row + table.skipped + table.options['header']}"
+        remedy = f"if it is a gap, {option('--na', text)}, or {remedy}"
     more = f" and {others - 1:,} more" if others > 1 else ""
-    gap = f": if it is a gap, {option('--na', text)}" if table.reader == "read_csv" else ":"
-    return f", except for {shown(text)} in {place}{more}{gap}, or {option('--string', name)}"
+    return f", except for {shown(text)} in {place}{more}: {remedy}"
 
 
 # A table with a known schema --------------------------------------------------------------------------------------
@@ -359,16 +359,12 @@ def _read_known(table: Table, schema: Schema) -> Stream:
 
 def _samples(table: Table, schema: Schema, types: dict[str, str], unlabelled: bool = False) -> Iterator[Sample]:
     """Yield features and target of every row; rows without a target are skipped, or have None if ``unlabelled``."""
-    names = [name for name in types if name != schema.target]
-    wanted = {name: types[name] for name in (*names, *([schema.target] if schema.target in types else []))}
-    for i, (*cells, last) in enumerate(table.query(table.select("*", wanted)), start=1):
-        if len(names) == len(wanted):
-            cells, last = [*cells, last], None
+    for i, row in enumerate(table.query(table.select("*", types)), start=1):
+        x = {name: cell for name, cell in zip(types, row, strict=True) if cell is not None}
         try:
-            y = schema.target_of(last)
+            y = schema.target_of(x.pop(schema.target, None))
         except ValueError as error:
             raise UsageError(f"{table.source.name}, row {i:,}: {error}") from None
         if y is None and not unlabelled:
             continue
-        x = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
         yield x, float(y) if schema.task == REGRESSION and y is not None else y
