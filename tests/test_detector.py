@@ -136,7 +136,7 @@ def test_forgotten_features_leave_the_regression():
         f.learn(x, 1.0)
         after = f.state()
         place, later = (
-            {name: 1 + i for name, i in zip(state["scaler"]["names"], state["scaler"]["place"], strict=True)}
+            {name: 1 + i for name, i in zip(state["scaler"]["names"], state["scaler"]["places"], strict=True)}
             for state in (before, after)
         )
         if not place.keys() - later.keys() or after["residuals"]["n"] == before["residuals"]["n"]:

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from river_okl._core.store.table import Axis
 from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
 from tests.discovery import snapshot
@@ -53,7 +54,7 @@ def compare(forest, twin, samples, weights=(1.0,)):
 
 def made(classes, n_trees, *, n_classes=0, **options):
     """A forest of classes, of which there are two at first, or ``n_classes``; 0: of a target."""
-    forest = (ClassForest if classes else TargetForest)(n_trees, **options)
+    forest = (ClassForest if classes else TargetForest)(Axis("feature"), n_trees, **options)
     while forest.n_classes < n_classes:
         forest.act("add_class")
     return forest
@@ -124,7 +125,7 @@ def test_features_come_and_go_as_in_the_reference(classes):
     forest, twin = both(classes, 2, one_in=2, seed=29)
     for part in range(4):
         compare(forest, twin, stream(500, 6, classes, seed=31 + part))
-        forest.act("forget", [part, 4])
+        forest.forget(None, [part, 4])
         twin.forget([part, 4])
 
 
@@ -145,7 +146,7 @@ def test_changing_target_units_as_in_the_reference(ratio, shift):
 
 
 def test_predictions_are_rescaled_with_the_unit():
-    forest = TargetForest(3)
+    forest = TargetForest(Axis("feature"), 3)
     for x, y in stream(600, 4, 0):
         train(forest, x, y)
     for ratio, shift in ((0.5, 3.0), (1e-4, 0.0), (1e5, -20.0), (0.02, 1e4)):
@@ -202,7 +203,7 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
         for each in (forest, again):
             train(each, x, y)
             if t % 300 == 0:
-                each.act("forget", [t // 300])
+                each.forget(None, [t // 300])
     assert snapshot(forest.state()) == snapshot(again.state())
     again._check()
 
@@ -271,7 +272,7 @@ def test_memory_is_bounded(classes, d):
 
 
 def test_noise_fills_the_trees_up_to_their_bounds():
-    rng, forest, places = np.random.default_rng(0), TargetForest(1), np.array([0, 1], dtype=np.int32)
+    rng, forest, places = np.random.default_rng(0), TargetForest(Axis("feature"), 1), np.array([0, 1], dtype=np.int32)
     for values, target in zip(rng.normal(size=(200_000, 2)), rng.normal(size=200_000), strict=True):
         forest.train(places, values, target)
     assert forest.sizes[0][0] == 500
@@ -289,7 +290,7 @@ def test_random_actions_keep_the_invariants(seed):
         if action < 0.01:
             width = min(60, width + int(rng.integers(1, 6)))
         elif action < 0.03:
-            forest.act("forget", rng.choice(width, 2, False))
+            forest.forget(None, rng.choice(width, 2, False).tolist())
         elif action < 0.04 and not classes:
             forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
         elif action < 0.04:
@@ -310,7 +311,7 @@ def test_random_actions_keep_the_invariants(seed):
 
 
 def test_a_zero_equals_an_absent_feature():
-    one, other = ClassForest(2), ClassForest(2)
+    one, other = ClassForest(Axis("feature"), 2), ClassForest(Axis("feature"), 2)
     for forest in (one, other):  # room for all features, which depends on what the first samples name
         train(forest, dict.fromkeys(range(6), 1.0), 0)
     for x, y in stream(800, 6, 2, absent=0.5):
@@ -336,7 +337,7 @@ def alternating():
     ("samples", "n_trees", "first", "least"), [(boxes, 3, 3000, 0.95), (alternating, 1, 600, 0.99)]
 )
 def test_concepts_are_learned(samples, n_trees, first, least):
-    forest, right = ClassForest(n_trees), []
+    forest, right = ClassForest(Axis("feature"), n_trees), []
     for x, y in samples():
         right.append(np.argmax(predict(forest, x)) == y)
         train(forest, x, y)
@@ -344,7 +345,7 @@ def test_concepts_are_learned(samples, n_trees, first, least):
 
 
 def test_irrelevant_features_do_not_split_a_leaf_early():
-    forest, rng = ClassForest(5), np.random.default_rng(0)
+    forest, rng = ClassForest(Axis("feature"), 5), np.random.default_rng(0)
     for _ in range(550):  # a weight of about 3,300; equally informative features split at 921
         train(forest, {j: float(rng.normal()) for j in range(4)}, int(rng.integers(2)))
     assert [leaves for leaves, *_ in forest.sizes] == [1] * 5

@@ -60,7 +60,7 @@ def in_other_units(stream):
 def follow_the_weights(model, twin):
     """Compare metrics (the model's slopes are one-sided differences), then give the model's to the reference."""
     state = model._f.state()
-    place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
+    place = dict(zip(state["scaler"]["names"], state["scaler"]["places"], strict=True))
     for m in (RELEVANT, HALF, FULL):
         learned = state["distances"][f"weights_{m}"]
         for name, expected in twin.weights[m].items():
@@ -82,7 +82,7 @@ def follow_the_trees(model, twin):
 def compare_features(model, twin, tolerance):
     """Compare what is kept of each feature: sums of residuals, and additive functions, all in single precision."""
     state = model._f.state()
-    place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
+    place = dict(zip(state["scaler"]["names"], state["scaler"]["places"], strict=True))
     within = {"rtol": tolerance, "atol": tolerance}
     np.testing.assert_allclose(state["dependence"]["total"], twin.dependence.total, **within)
     for name, bins in twin.dependence.bins.items():

@@ -529,7 +529,7 @@ def test_a_rejected_call_does_not_release_the_lock_of_the_step_that_it_came_from
 def test_threads_that_wait_for_a_step_that_fails_are_told_so():
     """Wherever a name raises: if the model is incomplete then, no thread waits for it for ever."""
     incomplete = 0
-    for at in range(1, 5):
+    for at in (1, 2):  # when it is looked up, and when it is added
         model, names = river_okl.OKLClassifier(budget=20), [Nested(name) for name in "abc"]
         for t in range(12):
             model.learn_one({names[0]: t % 3, names[1]: 1.0 - t % 2}, t % 2 == 0)
@@ -558,4 +558,4 @@ def test_threads_that_wait_for_a_step_that_fails_are_told_so():
         if model._f.lock.incomplete:
             incomplete += 1
             assert all("incomplete" in each for each in told)
-    assert incomplete >= 2
+    assert incomplete == 1

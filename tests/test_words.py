@@ -290,7 +290,7 @@ def test_rare_identifiers_are_bounded(cls):
 def test_words_seen_once_are_forgotten_when_too_many_others_come():
     model, early = river_okl.OKLClassifier(budget=10), ({"a": "early"}, True)
     learn(model, [early, *(({"a": f"{t}"}, t % 2 == 0) for t in range(20 * MAX_WORDS))])
-    assert len(model._f.words.state()) == MAX_WORDS
+    assert len(model._f.scaler.words.state()) == MAX_WORDS
     assert not words_of(learn(model, [early]))
     assert words_of(learn(model, [early])) == {("a", "early")}
 
@@ -302,7 +302,7 @@ def test_the_hash_of_a_word_is_the_same_in_every_process():
     model = river_okl.OKLRegressor()
     model.learn_one({"a": "x", 1: "é", ("t", 2): None}, 1.0)
     hashes = [-7993798260785451561, -184764648766097519, 3614998665756243057]
-    assert sorted(model._f.words.state().tolist()) == hashes
+    assert sorted(model._f.scaler.words.state().tolist()) == hashes
 
 
 @each_mixture

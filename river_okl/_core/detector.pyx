@@ -42,8 +42,6 @@ from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
 from river_okl._core.store.ring cimport Ring
 from river_okl._core.store.sample cimport LARGEST_COUNT, Sample
-from river_okl._core.store.scaler cimport Conversion
-from river_okl._core.store.table cimport Axis, Table
 from river_okl._core.window cimport RANKED, Window
 
 from river_okl._core.invariants import assert_close
@@ -96,7 +94,6 @@ cdef class Detector(ScaledPoints):
     cdef readonly int64_t seen, ranked      # samples; those whose numbers were remembered
     cdef int64_t next_update                # of the units, in samples learned
     cdef Ring identities                    # of the latest of them
-    cdef Axis per_point
     cdef double *radius                     # [point] r
     cdef double *some                       # [point] scratch of the search
     cdef double *others                     # [point]
@@ -121,19 +118,18 @@ cdef class Detector(ScaledPoints):
         self.budget = budget
         self.windows = [Window(MAX_NUMBERS, TAIL) for _ in range(SCALES)]
         self.window = Window(MAX_SCORES, TAIL_OF_SCORES)
-        self.residuals = Residuals(self.scaler)
+        self.residuals = self.contain("residuals", Residuals(self.scaler))
         self.identities = Ring(MAX_SCORES, sizeof(uint64_t))
         self.random = <uint64_t> key
-        self.per_point = self.points.axis()
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
         self.declare(<size_t> &self.seen, "seen", (), **count)
         self.declare(<size_t> &self.ranked, "ranked", (), **count)
         self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
-        self.declare(<size_t> &self.radius, "radii", (self.per_point,))
-        self.derive(<size_t> &self.dictionary.member, (self.per_point,), dtype="i4", default=-1)
-        self.scratch(<size_t> &self.some, (self.per_point,))
-        self.scratch(<size_t> &self.others, (self.per_point,))
-        self.scratch(<size_t> &self.at, (self.per_point,), dtype="i4")
+        self.declare(<size_t> &self.radius, "radii", (self.points,))
+        self.derive(<size_t> &self.dictionary.member, (self.points,), dtype="i4", default=-1)
+        self.scratch(<size_t> &self.some, (self.points,))
+        self.scratch(<size_t> &self.others, (self.points,))
+        self.scratch(<size_t> &self.at, (self.points,), dtype="i4")
         self.declare(<size_t> &self.tokens, "tokens", (), default=TOKENS, low=0.0, high=TOKENS)
         self.declare(<size_t> &self.crowd, "crowd", (), low=0.0, high=1.0)
         self.declare(<size_t> &self.typical, "typical", ())
@@ -273,20 +269,10 @@ cdef class Detector(ScaledPoints):
         place = place * (self.weight + w) / (self.candidates + 1.0) / w
         return <Py_ssize_t> place if place < self.budget else self.budget
 
-    cdef int reserve_places(self) except -1:
-        ScaledPoints.reserve_places(self)
-        return self.residuals.reserve_places(self.scaler.size)
-
-    cdef int reserve_points(self) except -1:
-        ScaledPoints.reserve_points(self)
-        return self.reserve()
-
     cdef int learn_sample(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) except -1:
         """Rank a sample if it ``counts``; add it as a point if it ``joins``, after removing a victim."""
         cdef Py_ssize_t i
-        self.observe(x)
-        if joins:
-            self.expect(x)
+        self.observe(x, joins)
         if counts and self.points.n:
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
@@ -298,25 +284,11 @@ cdef class Detector(ScaledPoints):
                 self.window.drop(1)
         if joins:
             if victim >= 0:
-                self.drop(victim)
+                self.drop_point(victim)
             self.points.write(x, x.scaled, self.distances.own[METRIC])
-            self.distances.point_added(x)
+            self.distances.point_added()
             self.radius[self.points.n - 1] = self.own_radius - self.typical
         return 0
-
-    cdef int drop(self, Py_ssize_t i) except -1:
-        """Remove point i; the last takes its position."""
-        self.points.drop(i)
-        self.distances.point_removed(i)
-        self.swap_remove(self.per_point, i)
-        return 0
-
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        self.residuals.rescale_features(to)
-
-    cdef void forget(self, list gone) noexcept:
-        ScaledPoints.forget(self, gone)
-        self.residuals.forget(gone)
 
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
@@ -325,25 +297,22 @@ cdef class Detector(ScaledPoints):
         cdef Py_ssize_t i, n = self.points.n
         points = self.points.check()
         assert n <= self.budget
-        Table._check(self)
         squares = [sum([value * value for value in point.values()]) for point in points]
         assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
         for window in (*self.windows, self.window):
             window._check()
         assert {window.n for window in self.windows} == {min(self.ranked, MAX_NUMBERS)}
         assert self.window.n <= levels_kept(self.ranked)
-        self.residuals._check()
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
         ScaledPoints._check(self)
 
     def state(self):
         """Return the state by name, for ``restore``."""
-        return ScaledPoints.state(self) | Table.state(self) | {
+        return ScaledPoints.state(self) | {
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
             "identities": self.identities.latest(np.dtype(np.int64)),
-            "residuals": self.residuals.state(),
             "random": self.random >> 32, "more_random": self.random & 0xffffffff,
         }
 
@@ -357,12 +326,10 @@ cdef class Detector(ScaledPoints):
         ScaledPoints.restore(self, state)
         if self.points.n > self.budget:
             raise ValueError(f"{self.points.n} points, of which there are at most {self.budget}")
-        Table.restore(self, state)
         if identities.size != min(self.ranked, MAX_SCORES):
             raise ValueError(f"{identities.size} samples remembered after {self.ranked}")
         for window, numbers in zip((*self.windows, self.window), (*scales, scores)):
             window.restore(numbers)
-        self.residuals.restore(state["residuals"])
         for identity in identities.tolist():
             (<int64_t *> self.identities.append())[0] = identity
         self.random = high << 32 | low

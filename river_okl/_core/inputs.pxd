@@ -3,7 +3,7 @@ from libc.math cimport fmax, fmin
 from libc.string cimport memset
 
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Conversion
 
 cdef enum:
     INPUTS = 256                # maximum, if a matrix over the inputs is stored

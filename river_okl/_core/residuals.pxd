@@ -2,12 +2,12 @@ from libc.stdint cimport int64_t
 
 from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion, Scaler
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Table
 
 
-cdef class Residuals(Owner):
+cdef class Residuals(Table):
     cdef readonly Scaler scaler
     cdef readonly int64_t n         # number of samples
     cdef readonly Py_ssize_t next   # the input to be shrunk next
@@ -18,9 +18,6 @@ cdef class Residuals(Owner):
     cdef double *column             # [INPUTS]
     cdef double trust
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1
     cdef double ask(self, const Sample *x) noexcept
     cdef void learn(self, const Sample *x) noexcept
     cdef void begin(self, Py_ssize_t i) noexcept
-    cdef void rescale_features(self, const Conversion *to) noexcept
-    cdef void forget(self, list places) noexcept

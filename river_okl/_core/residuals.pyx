@@ -19,6 +19,7 @@ import numpy as np
 
 from river_okl._core.inputs cimport bounded, convert_covariance, inputs_of
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.table cimport Axis, Conversion
 
 from river_okl._core.states import checked_numbers, checked_whole
 
@@ -31,7 +32,7 @@ cdef double ridge = RIDGE, least = LEAST
 cdef int64_t memory = MEMORY
 
 
-cdef class Residuals(Owner):
+cdef class Residuals(Table):
     """Regressions over the first features that a scaler counts."""
 
     def __init__(self, Scaler scaler):
@@ -44,9 +45,9 @@ cdef class Residuals(Owner):
         self.column = self.doubles(NULL, 0, INPUTS)
         self.inverse.numbers[0] = 1.0
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Reserve room for ``places`` features."""
-        return self.inverse.extend(min(places + 1, INPUTS), INPUTS)
+    cpdef int reserve(self) except -1:
+        """Make room for all features, within the bound."""
+        return self.inverse.extend(min(self.scaler.n + 1, INPUTS), INPUTS)
 
     cdef double ask(self, const Sample *x) noexcept:
         """Return the measure of a sample, and set ``trust`` to R."""
@@ -94,15 +95,15 @@ cdef class Residuals(Owner):
                 for j in range(i + 1):
                     self.inverse.numbers[i * ld + j] *= 2.0
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         """Convert S⁻¹ to new units of the features; the ridge so far is converted, too."""
         self.inverse.settle()
         convert_covariance(to, self.inverse.n, self.inverse.numbers, self.inverse.capacity, self.column)
 
-    cdef void forget(self, list places) noexcept:
+    cpdef void forget(self, Axis axis, list items) noexcept:
         """Remove the features at these places, which the scaler has forgotten."""
         cdef Py_ssize_t i, j, place, ld = self.inverse.capacity
-        for place in places:
+        for place in items:
             i = 1 + place
             if i >= self.inverse.n:
                 continue
@@ -126,7 +127,7 @@ cdef class Residuals(Owner):
     def restore(self, dict state):
         """Resume from a state, after checking every number."""
         cdef Py_ssize_t rows
-        self.reserve_places(self.scaler.size)
+        self.reserve()
         rows = self.inverse.n
         n, following = checked_whole(state, "n", 1, 2 * MEMORY - 1), checked_whole(state, "next", 0, rows - 1)
         triangle = checked_numbers("the regression of the features", state["inverse"], (rows * (rows + 1) // 2,))

@@ -5,16 +5,14 @@ from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.lock cimport Lock
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion, Scaler
+from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Table
-from river_okl._core.store.words cimport Words
 
 
 cdef class ScaledPoints(Table):
     cdef readonly Lock lock                 # the model's lock, which the core itself does not acquire
     cdef readonly Points points
     cdef readonly Scaler scaler
-    cdef readonly Words words
     cdef readonly Distances distances
     # scratch: the last sample; never pickled
     cdef Sample samples[2]
@@ -34,17 +32,13 @@ cdef class ScaledPoints(Table):
     cdef int leave(self) except -1
     cdef int answer(self, const Sample *x) except -1
     # A step
-    cdef int observe(self, Sample *x) except -1
-    cdef int expect(self, Sample *x) except -1
-    cdef int reserve_points(self) except -1
-    cdef int reserve_places(self) except -1
+    cdef int observe(self, Sample *x, bint joins) except -1
+    cdef int drop_point(self, Py_ssize_t i) except -1
     cdef int tidy(self) except -1
-    cdef void forget(self, list gone) noexcept
     cdef int settle_units(self, int64_t until) except -1
     cdef int convert_units(self) except -1
     cdef int begin_units(self) except -1
     cdef int finish_units(self, bint discount) except -1
-    cdef void rescale_features(self, const Conversion *to) noexcept
 
 cdef int64_t following(int64_t seen, int64_t early, int64_t growth) noexcept
 

@@ -9,14 +9,17 @@ If it raises nevertheless (for lack of memory, or in a name's __hash__), the mod
 """
 
 from libc.math cimport fmax, fmin
+from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
 import numpy as np
 
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport (
-    Given, free_sample, given_of, reserve_sample, same_name, same_names, size_of_sample,
+    Given, free_sample, given_of, reserve_sample, same_names, set_key, size_of_sample,
 )
+from river_okl._core.store.table cimport Conversion
+from river_okl._core.store.words cimport Words
 
 from river_okl._core.states import checked_array
 
@@ -60,10 +63,11 @@ cdef class ScaledPoints(Table):
     def __init__(self, Py_ssize_t max_points, *, int first_metric, bint scale=True, bint single=False):
         self.lock = Lock()
         self.memo = True
-        self.points = Points(max_points, single=single)
         self.scaler = Scaler(scale)
-        self.words = self.points.words = Words(self.scaler)
-        self.distances = Distances(self.points, self.scaler, first=first_metric)
+        self.scaler.words = Words()
+        self.points = Points(self.scaler, max_points, single=single)
+        self.axes = self.points, self.scaler
+        self.distances = self.contain("distances", Distances(self.points, self.scaler, first=first_metric))
 
     def __dealloc__(self):
         free_sample(&self.samples[0])
@@ -85,13 +89,13 @@ cdef class ScaledPoints(Table):
         cdef Py_ssize_t size
         if isinstance(sample, Given):  # the last sample, already encoded
             return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
-        encode(self.points, sample, x)
+        encode(self.scaler, sample, x)
         size = x.size
         if (
             self.fresh
             and self.memo
             and size == self.encoded
-            and self.words.rest == self.rest
+            and self.scaler.words.rest == self.rest
             and (size == 0 or memcmp(x.numbers, before.numbers, size * 8) == 0)
             and same_names(x.keys, before.keys, size)
         ):
@@ -99,7 +103,7 @@ cdef class ScaledPoints(Table):
         self.leave()
         self.fresh = False
         self.last = 1 - self.last
-        self.encoded, self.rest = size, self.words.rest
+        self.encoded, self.rest = size, self.scaler.words.rest
         return self.evaluate_encoded(x)
 
     cdef int evaluate_encoded(self, Sample *x) except -1:
@@ -109,8 +113,6 @@ cdef class ScaledPoints(Table):
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
-        if lacking < 0:
-            raise RuntimeError("two features of this sample are equal, which were not before")
         self.lacking = lacking > 0
         reserve_sample(x, size + lacking)
         reserve_sample(&self.samples[1 - self.last], size + lacking)
@@ -119,15 +121,13 @@ cdef class ScaledPoints(Table):
             self.values = self.doubles(self.values, 0, allocated)
             self.values_allocated = allocated
         for i in range(size):
-            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
+            self.values[i] = self.scaler.scaled(x.places[i], x.numbers[i])
         if lacking:
-            self.scaler.reserve(size + lacking)
             self.complete(x)
-        self.points.check_distinct(x)
         if self.points.single:
             for i in range(x.size):
                 self.values[i] = <float> fmin(fmax(self.values[i], -farthest), farthest)
-        x.places, x.scaled = self.scaler.places, self.values
+        x.scaled = self.values
         self.answer(x)
         self.fresh = True
         return 0
@@ -140,13 +140,12 @@ cdef class ScaledPoints(Table):
     cdef int complete(self, Sample *x) except -1:
         """Append the centred features that a sample lacks to its items."""
         cdef Py_ssize_t place
-        for place in range(self.scaler.size):
+        for place in range(self.scaler.n):
             if self.scaler.lacks(place):
-                if not same_name(x.keys[x.size], self.scaler.features[place].key):
-                    self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
+                set_key(&x.keys[x.size], self.scaler.names[place])
+                x.places[x.size] = <int32_t> place
                 x.numbers[x.size] = 0.0
                 self.values[x.size] = self.scaler.scaled_absence(place)
-                self.scaler.complete(x.size, place)
                 x.size += 1
         return 0
 
@@ -160,38 +159,31 @@ cdef class ScaledPoints(Table):
 
     # A step -----------------------------------------------------------------------------------------------------------
 
-    cdef int observe(self, Sample *x) except -1:
-        """Begin a step: update scales, strings and mean distances with the sample."""
-        self.words.learn()
+    cdef int observe(self, Sample *x, bint joins) except -1:
+        """Begin a step: update scales, strings and mean distances with the sample, which may become a point if it
+        ``joins``."""
+        self.scaler.words.learn()
         self.scaler.learn(x, self.encoded, self.lacking)
-        self.reserve_places()
+        self.points.reserve_columns()
+        if joins:
+            self.points.reserve()
+        self.reserve()
         return self.distances.observe(x)
 
-    cdef int expect(self, Sample *x) except -1:
-        """Reserve room for the sample, which may become a point."""
-        self.points.expect(x, x.scaled)
-        self.reserve_points()
-        return self.distances.reserve_slots()
-
-    cdef int reserve_points(self) except -1:
-        """Reserve room for the capacity of ``points``."""
-        return self.distances.reserve()
-
-    cdef int reserve_places(self) except -1:
-        """Reserve room for the features that the scaler counts."""
-        return self.distances.reserve()
+    cdef int drop_point(self, Py_ssize_t i) except -1:
+        """Remove point i; the last takes its position."""
+        self.points.drop(i)
+        self.swap_remove(self.points, i)
+        return 0
 
     cdef int tidy(self) except -1:
         """End a step: drop features that are no longer needed."""
-        self.points.forget_emptied()
-        gone = self.scaler.forget(self.points.vocabulary)
-        if gone is not None:
-            self.forget(gone)
-        return self.words.register(gone is not None)
-
-    cdef void forget(self, list gone) noexcept:
-        """Reset the features at these places, which the scaler has forgotten."""
-        self.distances.forget(gone)
+        self.points.tidy()
+        gone = self.scaler.forget_unseen(self.points)
+        if gone is None:
+            return self.scaler.words.register(self.scaler.words.fresh)
+        self.forget(self.scaler, gone)
+        return self.scaler.words.register_all(self.scaler.index)
 
     # Units ------------------------------------------------------------------------------------------------------------
 
@@ -214,9 +206,7 @@ cdef class ScaledPoints(Table):
 
     cdef int convert_units(self) except -1:
         cdef Conversion to = self.scaler.conversion()
-        self.distances.rescale_features(&to)
-        self.rescale_features(&to)
-        return 0
+        return self.change_units(self.scaler, &to)
 
     cdef int begin_units(self) except -1:
         """Prepare for a change of units, bandwidths and feature weights."""
@@ -227,13 +217,11 @@ cdef class ScaledPoints(Table):
         self.distances.square_points()
         return 0
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        """Convert what a subclass has learned in units of the features."""
-
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
     def _check(self):
         """Check the invariants by brute force."""
+        Table._check(self)
         assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
@@ -241,16 +229,16 @@ cdef class ScaledPoints(Table):
         return {
             "points": self.points.state(),
             "scaler": self.scaler.state(),
-            "words": self.words.state(),
-            "distances": self.distances.state(),
-        }
+            "words": self.scaler.words.state(),
+        } | Table.state(self)
 
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
         if self.points.single:
             checked_array(state["points"], "amounts", np.float64, None, -FARTHEST_SINGLE, FARTHEST_SINGLE)
-        self.points.restore(state["points"])
         self.scaler.restore(state["scaler"])
-        self.words.restore(state["words"])
-        self.distances.restore(state["distances"])
+        self.scaler.words.restore(state["words"])
+        self.scaler.words.register_all(self.scaler.index)
+        self.points.restore(state["points"])
+        Table.restore(self, state)
         self.fresh = False

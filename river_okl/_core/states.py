@@ -88,37 +88,28 @@ def check_positions(positions: Arrays, n: int, most: int) -> None:
         raise ValueError(f"positions of {n} points are out of range")
 
 
-def check_points(state: dict[str, Any], most: int | None, lanes: int) -> None:
-    """Raise ValueError unless ``state`` can be the state of ``Points``."""
+def check_points(state: dict[str, Any], known: list[int], most: int | None, lanes: int) -> None:
+    """Raise ValueError unless ``state`` can be the state of ``Points`` of features at the known places."""
     square = checked_array(state, "square", np.float64, low=0.0)
-    names, n = state["names"], square.size
+    n = square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
     if capacity % lanes or (most is not None and (n > most or capacity >= most + lanes)):
         raise ValueError(f"capacity is {capacity} for {n} support vectors, of which there are at most {most}")
-    if type(names) is not list or len(set(names)) != len(names):
-        raise ValueError("a feature occurs twice")
-    slots = checked_array(state, "slots", np.int32, len(names), 0)
-    free = checked_array(state, "free_slots", np.int32, low=0)
-    if not np.array_equal(np.sort(np.concatenate([slots, free])), np.arange(slots.size + free.size)):
-        raise ValueError("the slots of the features do not match")
-    counts = checked_array(state, "counts", np.int64, len(names), 1, n)
-    ranks = checked_array(state, "ranks", np.int64, len(names), -1)
+    places = checked_array(state, "places", np.int32)
+    if np.unique(places).size != places.size or not np.isin(places, known).all():
+        raise ValueError("the features of the support vectors do not match")
+    counts = checked_array(state, "counts", np.int64, places.size, 1, n)
+    ranks = checked_array(state, "ranks", np.int64, places.size, -1)
     dense = ranks >= 0
     if not np.array_equal(np.sort(ranks[dense]), np.arange(dense.sum())):
         raise ValueError("the ranks of the dense features do not match")
     cells = int(counts.sum())
     owners = checked_array(state, "owners", np.int32, cells, 0, n - 1)
     amounts = checked_array(state, "amounts", np.float64, cells, -LARGEST, LARGEST)
-    columns = np.repeat(np.arange(len(names)), counts)
-    sparse = ~dense[columns]
+    columns = np.repeat(np.arange(places.size), counts)
     if not amounts.all() or np.unique(columns * n + owners).size != cells:
         raise ValueError("the values of the features do not match")
-    lists = np.argsort(owners[sparse], kind="stable")
-    posts = np.stack([owners[sparse][lists], slots[columns[sparse]][lists]])
-    owned = checked_array(state, "owned", np.int32, posts.shape[1])
-    lists = np.stack([posts[0], owned])
-    if not np.array_equal(lists[:, np.lexsort(lists[::-1])], posts[:, np.lexsort(posts[::-1])]):
-        raise ValueError("the posting lists of the support vectors do not match")
+    checked_array(state, "owned", np.int32, int(counts[~dense].sum()), 0, max(known, default=0))
     birth = checked_array(state, "birth", np.int64, n, 0, born - 1)
     if np.unique(birth).size != n:
         raise ValueError("two support vectors were added at once")

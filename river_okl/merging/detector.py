@@ -32,7 +32,7 @@ class Scored(Mixed):
         self.state: State = self.f.state()
         scaler = self.state["scaler"]
         self.names = scaler["names"]
-        self.places = scaler["place"]
+        self.places = scaler["places"]
         self.seen, self.ranked = int(scaler["seen"]), self.state["ranked"]
         self.state["updates"] = 0  # weights of features are never learned
         self.points: list[dict[Hashable, float]] = [self.f.points.point(i) for i in range(len(self.f))]
@@ -105,19 +105,23 @@ class Detectors(Merging):
     def total(self, name: str) -> Any:
         return self.shards.total(lambda model: model._f.state()[name])
 
-    def merged(self, capacity: int) -> State:
-        points, radii = self.drawn(capacity)
-        X = np.zeros((len(points), len(self.at)))
+    def matrix(self) -> Arrays:
+        return self.X
+
+    def merged(self, f: Any) -> State:
+        """Return the merged state for a detector with the capacity of f."""
+        points, radii = self.drawn(f.budget)
+        self.X = np.zeros((len(points), len(self.at)))
         for i, point in enumerate(points):
-            X[i, [self.at[name] for name in point]] = [*point.values()]
+            self.X[i, [self.at[name] for name in point]] = [*point.values()]
         seen = self.total("seen")
         ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.active)
-        residuals, numbers = self.residuals(X, ranked)
+        residuals, numbers = self.residuals(self.X, ranked)
         return {
-            "points": stored(points, capacity + 1),
+            "points": stored(points, f.budget + 1, self.names)["points"],
             "scaler": self.scaler,
             "words": self.words(),
-            "distances": self.distances(X),
+            "distances": f.distances.merged(self),
             "radii": radii,
             "scales": [*(self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)), numbers],  # noqa: B023
             "scores": self.latest_of(lambda each: each.state["scores"], levels_kept(ranked)),
@@ -139,5 +143,5 @@ class Detectors(Merging):
 def merged(shards: Shards) -> Any:
     """Return the merged detector."""
     model = shards.new()
-    model._f.restore(Detectors(shards).merged(model._f.budget))
+    model._f.restore(Detectors(shards).merged(model._f))
     return model

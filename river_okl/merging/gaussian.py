@@ -219,11 +219,12 @@ def merged(shards: Shards) -> Any:
     """Return the process with all evidence."""
     model = shards.new()
     with_start = [shards.start, *shards.models]
-    states = [each._f.state()["points"] for each in with_start]
-    names = dict.fromkeys(name for state in states for name in state["names"])
+    states = [each._f.state() for each in with_start]
+    points, features = [[state[part] for state in states] for part in ("points", "features")]
+    names = dict.fromkeys(name for of in features for name in of["names"])
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
-    X, rows, _ = joined(states, {name: j for j, name in enumerate(names)})
+    X, rows, _ = joined(points, features, {name: j for j, name in enumerate(names)})
     space = Space(X, model._f.kernel.terms, 1.0 + model._f.basis.jitter)
     gram = functools.partial(space.gram, model._f.kernel, None)
     grams = [gram(at, at) for at in rows]
@@ -236,8 +237,8 @@ def merged(shards: Shards) -> Any:
     chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)
     model._f.restore(
         {
+            **stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1, []),
             "kernel": kernel,
-            "points": stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1),
             "basis": basis,
             "prior_variance": prior_variance,
             "seen": shards.total(lambda each: each._f.seen),
@@ -247,13 +248,15 @@ def merged(shards: Shards) -> Any:
     return model
 
 
-def stored(points: list[dict[Hashable, float]], capacity: int) -> dict[str, Any]:
-    """Return the state of a ``Points`` of this capacity that contains these points."""
+def stored(points: list[dict[Hashable, float]], capacity: int, names: list[Hashable]) -> dict[str, Any]:
+    """Return the state of an expansion of this capacity with these points, in which these features come first."""
     f = Expansion(RBF(1.0)._terms(), budget=capacity)
+    places, none = np.arange(len(names), dtype=np.int32), np.zeros(0, dtype=np.int32)
+    f.restore(f.state() | {"features": {"names": names, "places": places, "free": none}})
     for z in points:
         f.evaluate(z)
         f.add(0.0)
-    state: dict[str, Any] = f.state()["points"]
+    state: dict[str, Any] = f.state()
     return state
 
 

@@ -90,7 +90,7 @@ class Mixed:
         self.processes: State = self.state["processes"]
         scaler = self.state["scaler"]
         self.names: list[Hashable] = scaler["names"]
-        self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
+        self.places: NDArray[np.int32] = scaler["places"]  # of these features in its metrics and linear models
         columns = [self.processes[name].tolist() for name in ("scales", "metrics", "means")]
         self.kernels = [KernelChoice(scale, metric, *means) for scale, metric, means in zip(*columns, strict=True)]
         weights = np.exp(self.state["log_weights"])
@@ -106,6 +106,11 @@ class Mixed:
         """The samples learned since units of features last came into force."""
         scaler = self.state["scaler"]
         return int(scaler["seen"] - scaler["settled_at"])
+
+    def part(self, table: Any) -> State:
+        """Return the state of a table in the mixture, or of the mixture itself."""
+        found: State = self.state[table.name] if table.name else self.state
+        return found
 
     def in_order(self) -> list[Hashable]:
         """Return its features in order of their places; the first ones are inputs of linear regressions."""
@@ -162,9 +167,10 @@ class Merging:
         self.adopt_units()
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.with_start:
-            for name in (*each.names, *each.state["points"]["names"]):
+            for name in each.names:
                 at.setdefault(name, len(at))
-        X, rows, self.content = joined([each.state["points"] for each in self.with_start], at)
+        points, scalers = ([each.state[part] for each in self.with_start] for part in ("points", "scaler"))
+        X, rows, self.content = joined(points, scalers, at)
         for each, own in zip(self.with_start, rows, strict=True):
             each.settle(own, at)
         self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
@@ -219,11 +225,11 @@ class Merging:
         """Return the average of values of the shards."""
         return average([share for share, _ in self.active], found)
 
-    def each(self, expert: Any, name: str) -> Arrays:
-        """Return an expert's array in every shard, with features and units converted to the merged mixture's."""
-        ((array, axes),) = ((array, axes) for array, axes in expert.arrays() if array.name == name)
+    def each(self, table: Any, name: str) -> Arrays:
+        """Return an array of a table in every shard, with features and units converted to the merged mixture's."""
+        ((array, axes),) = ((array, axes) for array, axes in table.arrays() if array.name == name)
         kinds = [getattr(axis, "name", None) for axis in axes]
-        found = [each.state[expert.name][name] for _, each in self.active]
+        found = [each.part(table)[name] for _, each in self.active]
         if "feature" in kinds:
             at = kinds.index("feature")
             found = [self.along(at, each, own) for (_, each), own in zip(self.active, found, strict=True)]
@@ -232,21 +238,28 @@ class Merging:
             found = [ratio**array.power * own for ratio, own in zip(ratios, found, strict=True)]
         return np.stack(found)
 
-    def arrays(self, expert: Any) -> State:
-        """Return the merged arrays and numbers of an expert for which a merge rule is declared."""
+    def arrays(self, table: Any) -> State:
+        """Return the merged arrays and numbers of a table for which a rule is declared."""
         merged: State = {}
-        for array, axes in expert.arrays():
+        for array, axes in table.arrays():
             if array.merge:
-                found = RULES[array.merge](self, expert, array.name)
+                found = RULES[array.merge](self, table, array.name)
                 found = np.clip(found, array.low, array.high) if array.power else found
-                merged[array.name] = found.astype(array.dtype, copy=False) if axes else found.item()
+                merged[array.name] = (
+                    np.asarray(found).astype(array.dtype, copy=False) if axes else np.asarray(found).item()
+                )
         return merged
 
-    def counted(self, expert: Any, name: str) -> Any:
+    def counted(self, table: Any, name: str) -> Any:
         """Return a count: that of the start, and what every shard has added; one below the start's has restarted."""
-        first = self.start.state[expert.name][name]
-        ends = [(e, each.state[expert.name][name]) for e, each in self.by_evidence]
+        first = self.start.part(table)[name]
+        ends = [(e, each.part(table)[name]) for e, each in self.by_evidence]
         return np.int64(round(first + sum(e * (end - first if end >= first else end) for e, end in ends)))
+
+    def late(self, table: Any, name: str) -> Any:
+        """Return what is known of late labels, if one shard alone has learned classes; otherwise it is new."""
+        alone = len(self.active) == 1 and self.task != "regression"
+        return self.first.part(table)[name] if alone else table.state()[name]
 
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
@@ -273,7 +286,7 @@ class Merging:
         rows = np.array([self.feature(name) for name in self.names], dtype=SCALER)
         return {
             "names": self.names,
-            "place": np.arange(len(self.names), dtype=np.int32),
+            "places": np.arange(len(self.names), dtype=np.int32),
             **{column: rows[column].copy() for column, *_ in SCALER},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
@@ -324,24 +337,9 @@ class Merging:
         found[:, EQUAL] = 1.0
         return found
 
-    def distances(self, X: Any) -> State:
-        """Return the merged state of ``Distances`` between these points, mostly averages over the shards."""
-        first = self.first.state["distances"]
-        column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
-        squares = ((X * X) @ self.weights).T
-        means = ("slopes", "slope_counts", "differences", "squares")
-        return {
-            **{name: self.averaged([self.known(each, name) for _, each in self.active]) for name in means},
-            **{f"weights_{m}": self.weights[: len(self.names), m].copy() for m in LEARNED},
-            **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
-            **self.relevance(),
-            "previous": self.known(self.first, "previous"),
-            "previous_places": np.array(
-                [column[p] for p in first["previous_places"].tolist() if p in column], dtype=np.int32
-            ),
-            "samples": float(self.mean(lambda each: each.state["distances"]["samples"])),
-            "learned": max(each.state["distances"]["learned"] for each in self.all),
-        }
+    def matrix(self) -> Any:
+        """Return the points of the merged mixture, a row each."""
+        return self.space.X[self.rows]
 
     def relevance(self) -> State:
         """Return the summed evidence of neighbours for each feature: an average was too weak on many clusters."""
@@ -376,15 +374,8 @@ class Merging:
 
     def target_state(self) -> State:
         """Return the merged statistics of the targets, and their unit."""
-        states = [each.state for _, each in self.active]
-        return {
-            "target": _numbers(self.target, [state["target"] for state in states]),
-            "centre": self.unit[0],
-            "size": self.unit[1],
-            "settled": max(state["settled"] for state in states),
-            "lowest": min(state["lowest"] for state in states),
-            "highest": max(state["highest"] for state in states),
-        }
+        ends = [each.state["target"] for _, each in self.active]
+        return {"target": _numbers(self.target, ends), "centre": self.unit[0], "size": self.unit[1]}
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -499,17 +490,6 @@ class Merging:
         """Return merged running statistics (_core/store/running.pyx) from each mixture's count, mean and variance."""
         return _numbers(self.moments(lambda each: Moments(*of(each))), [])
 
-    def late(self, new: Any) -> State:
-        """Return the merged state about late labels: that about experts is new, and shares are averaged."""
-        state: State = new.state()
-        names = "log_then", "then_is_known", "change"
-        if self.task == "regression":
-            return {name: state[name] for name in (*names, "then_residuals", "late_losses")}
-        if len(self.active) == 1:
-            return {name: self.first.state[name] for name in (*names, "late_shares")}
-        shares = self.mean(lambda each: each.state["late_shares"])
-        return {name: state[name] for name in names} | {"late_shares": shares}
-
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
         """Return the positions of a regression's inputs (the constant, and features) here and in a shard, which have n
         and ``rows`` inputs."""
@@ -529,45 +509,36 @@ class Merging:
 
     def state(self, f: Any) -> State:
         """Return the merged state for a mixture with the capacity of f."""
-        self.rows, bases, posteriors = self.dictionary(f.processes.max_points)
-        processes = {
-            "points": np.arange(len(self.rows), dtype=np.int32),
-            "scales": np.array([kernel.scale for kernel in self.kernels]),
-            "metrics": np.array([kernel.metric for kernel in self.kernels], dtype=np.int32),
-            "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]),
-            **{name: self.mean_of_processes(name) for name in ("inverse_temperatures", "curvatures", "residuals")},
-            "bases": bases,
-            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, self.noises(), strict=True)],
-        }
-        experts: State = {"processes": processes}
-        for expert in f.experts:
-            if expert.name not in experts:
-                experts[expert.name] = expert.merged(self)
-        if self.task == "regression":
-            experts |= self.target_state()
-        experts |= self.late(f)
-        stores = [each.f.points for each in self.with_start]
+        experts = {expert.name: expert.merged(self) for expert in f.experts}  # these choose the points, in ``rows``
+        known = set(self.names)
+        stores, rows = [each.f.points for each in self.with_start], [each.rows for each in self.with_start]
+        points = points_of(stores, rows, self.rows)
+        points = [{name: value for name, value in z.items() if name in known} for z in points]
         return {
-            "points": stored(points_of(stores, [each.rows for each in self.with_start], self.rows), f.budget + 2),
+            **self.arrays(f),
+            **experts,
+            **(self.target_state() if self.task == "regression" else {}),
+            "change": f.change.merged(self),
+            "distances": f.distances.merged(self),
+            "points": stored(points, f.budget + 2, self.names)["points"],
             "scaler": self.scaler,
             "words": self.words(),
-            "distances": self.distances(self.space.X[self.rows]),
-            **experts,
-            "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
-            "light_weights": self.first.state["light_weights"],
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "seen": self.seen,
             "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.active),
-            "updates": max(each.state["updates"] for each in self.all),
             "pending": without_predictions(self.first.state["pending"]),
         }
 
 
 RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
-    "mean": lambda merging, expert, name: merging.averaged(merging.each(expert, name)),
+    "mean": lambda merging, table, name: merging.averaged(merging.each(table, name)),
     "sum": Merging.counted,
+    "late": Merging.late,
+    "first": lambda merging, table, name: merging.first.part(table)[name],
+    "min": lambda merging, table, name: min(each.part(table)[name] for _, each in merging.active),
+    "max": lambda merging, table, name: max(each.part(table)[name] for _, each in merging.active),
 }
 
 

@@ -85,7 +85,9 @@ class Space:
             yield at, found
 
 
-def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
+def joined(
+    states: list[dict[str, Any]], features: list[dict[str, Any]], at: dict[Hashable, int]
+) -> tuple[Any, list[Positions], Positions]:
     """Return the points of several models as a matrix with these columns, the rows of each model, and duplicates.
 
     Equal points share one row, and so do points that models have from the first one and that differ by rounding only.
@@ -94,7 +96,10 @@ def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, 
     """
     offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
     rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]
-    columns = [np.repeat([at[name] for name in state["names"]], state["counts"]).astype(np.int64) for state in states]
+    columns = []
+    for state, of in zip(states, features, strict=True):
+        column = dict(zip(of["places"].tolist(), (at[name] for name in of["names"]), strict=True))
+        columns.append(np.repeat([column[p] for p in state["places"].tolist()], state["counts"]).astype(np.int64))
     cells = np.concatenate([state["amounts"] for state in states])
     X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
     X.sort_indices()

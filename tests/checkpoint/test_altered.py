@@ -45,7 +45,7 @@ from tests.discovery import learn, small, target, task
         (("kernel", "sum_squares"), -1.0),
         (("kernel", "adapting"), 1),
         (("kernel", "previous"), {"nested": [["a", {"float": "inf"}]]}),
-        (("points", "names"), {"items": ["a"] * 12}),
+        (("features", "names"), {"items": ["a"] * 12}),
     ],
 )
 def test_an_expansion_out_of_range_is_rejected(field, value):
@@ -61,7 +61,8 @@ def place_of(array, document):
 @pytest.mark.parametrize(
     ("part", "name"),
     [("coefficients", "coef")]
-    + [("points", name) for name in ("slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "square")],
+    + [("features", "places")]
+    + [("points", name) for name in ("places", "ranks", "counts", "owners", "owned", "amounts", "birth", "square")],
 )
 def test_every_array_of_an_expansion_is_checked(part, name):
     """A number out of range never reaches the core."""

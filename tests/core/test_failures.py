@@ -52,7 +52,7 @@ def test_a_name_that_raises_leaves_a_valid_expansion_or_an_incomplete_one(n, opt
         while len(f):
             f.remove(0)
         f._check()
-        assert f.state()["points"]["names"] == []
+        assert f.state()["features"]["names"] == []
     assert at > 0 or action == "state"
 
 

@@ -132,9 +132,9 @@ def test_wide_sparse_data_takes_little_memory():
 
 def posting_lists(f):
     """The names in the posting lists that each point is in, in their order."""
-    state = f.state()["points"]
-    names = dict(zip(state["slots"].tolist(), state["names"], strict=True))
-    sparse = {name for name, rank in zip(state["names"], state["ranks"].tolist(), strict=True) if rank < 0}
+    features, state = f.state()["features"], f.state()["points"]
+    names = dict(zip(features["places"].tolist(), features["names"], strict=True))
+    sparse = {names[at] for at, rank in zip(state["places"].tolist(), state["ranks"].tolist(), strict=True) if rank < 0}
     order = iter(state["owned"].tolist())
     return [[names[next(order)] for name in f.point(i) if name in sparse] for i in range(len(f))]
 

@@ -33,7 +33,7 @@ class Model:
     def __init__(self, split=0.0):
         self.table = Loose()
         self.classes = Classes(1 if split else 2, split)
-        self.axes = {"p": Axis("point"), "f": Axis("feature", min_room=8, growth_eighths=8), "c": self.classes}
+        self.axes = {"p": Axis("point"), "f": Axis("feature"), "c": self.classes}
         self.pointers, self.arrays = {}, {}
         for i, (name, (axes, dtype, default)) in enumerate(self.ARRAYS.items()):
             if split and (axes, dtype) != ("f3c", "f8"):
@@ -41,7 +41,7 @@ class Model:
             self.pointers[name] = pointer = ctypes.c_void_p.from_address(self.table.address(i))
             given = tuple(self.axes[axis] if axis in self.axes else int(axis) for axis in axes)
             self.table.declare(ctypes.addressof(pointer), name, given, dtype=dtype, default=default, low=-1e6, high=1e6)
-            shape = [len(axis) if isinstance(axis, Axis) else axis for axis in given]
+            shape = [axis.n if isinstance(axis, Axis) else axis for axis in given]
             self.arrays[name] = np.full(shape, default, dtype)
         self.table.scratch(self.table.address(len(self.ARRAYS)), (3, self.classes))
 
@@ -110,7 +110,7 @@ def step(model, rng):
             model.arrays[name] = np.moveaxis(own[:-1], 0, k)
     elif action == "reset" and features.n:
         i = rng.randrange(features.n)
-        model.table.reset(features, i)
+        model.table.forget(features, [i])
         for name, k in model.along(features):
             np.moveaxis(model.arrays[name], k, 0)[i] = model.ARRAYS[name][2]
 
@@ -195,14 +195,41 @@ def test_growth_without_memory_changes_nothing():
     model.check()
 
 
-def test_room_follows_the_policy_of_the_axis():
+def test_room_follows_items_and_capacity():
     model = Model()
-    for name, n, room in (("f", 1, 8), ("f", 8, 8), ("f", 9, 16), ("f", 40, 40), ("p", 5, 5)):
-        model.axes[name].n = n
+    for n, capacity, room in ((1, 0, 1), (3, 8, 8), (8, 8, 8), (9, 8, 9)):
+        axis = model.axes["p"]
+        axis.n, axis.capacity = n, capacity
         model.table.reserve()
-        assert model.axes[name].room == room
+        assert axis.room == room
     model.table.grow(model.classes, 3)
     assert model.classes.room == 3 and model.classes.n == 2
+
+
+def test_an_axis_is_shared_with_the_parts():
+    """What happens to a table happens to the tables in it, which have other arrays with the same axis."""
+    features, table = Axis("feature"), Loose()
+    table.declare(table.address(0), "outer", (features,), default=1.0)
+    part = table.contain("part", Loose())
+    inner = part.contain("inner", Loose())
+    for i, each in enumerate((part, inner)):
+        each.declare(each.address(0), "cells", (i + 1, features), default=2.0, of_feature=1)
+    features.n = 3
+    table.reserve()
+    table.restore(
+        {
+            "outer": np.arange(3.0),
+            "part": {"cells": np.arange(3.0)[None], "inner": {"cells": np.arange(6.0).reshape(2, 3)}},
+        }
+    )
+    features.n = 2
+    table.swap_remove(features, 0)
+    table.forget(features, [1])
+    table._check()
+    state = table.state()
+    assert state["outer"].tolist() == [2.0, 1.0]
+    assert state["part"]["cells"].tolist() == [[2.0, 2.0]]
+    assert state["part"]["inner"]["cells"].tolist() == [[2.0, 2.0], [5.0, 2.0]]
 
 
 def test_buffers_are_counted():

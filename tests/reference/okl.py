@@ -13,6 +13,7 @@ import math
 import numpy as np
 from scipy import special
 
+from river_okl._core.store.table import Axis
 from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
 from tests.reference.gaussian_process import Process
@@ -975,7 +976,7 @@ class Trees:
     def __init__(self, seed, n_trees, one_in, regression=False):
         memory = {"bytes": n_trees * ((15 if n_trees == 5 else 5) << 14)} if regression else {}
         kind, self.most = (TargetForest, 1.0) if regression else (ClassForest, 10.0)
-        self.forest, self.places = kind(n_trees, one_in=one_in, seed=seed, **memory), {}
+        self.forest, self.places = kind(Axis("feature"), n_trees, one_in=one_in, seed=seed, **memory), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]

@@ -31,6 +31,7 @@ from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows, Tile
 from river_okl._core.loops cimport TILE
 from river_okl._core.simd cimport loops
+from river_okl._core.store.features cimport Features
 from river_okl._core.store.memory cimport array_of
 from river_okl._core.store.points cimport MAX_POINTS, Points
 from river_okl._core.store.sample cimport Frame, Sample, take_row
@@ -84,7 +85,7 @@ cdef class Expansion(Function):
             raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MAX_POINTS:,}")
         self.budget, self.spare = budget, spare
         self.each = budget if per_class else None
-        self.points = Points(None if budget is None else min(budget + spare, MAX_POINTS))
+        self.points = Points(Features(), None if budget is None else min(budget + spare, MAX_POINTS))
         self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
         self.alpha = Coefficients(n_outputs)
@@ -371,7 +372,7 @@ cdef class Expansion(Function):
         if last == 0:
             self.norms.clear()
         self.changed()
-        self.points.forget_emptied()
+        self.points.tidy()
         return 0
 
     cpdef int pass_on(self, Py_ssize_t r, Py_ssize_t i, double share) except -1:
@@ -636,6 +637,7 @@ cdef class Expansion(Function):
         """Return the state by name, except the options, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
+            "features": self.points.features.state(),
             "points": self.points.state(),
             "coefficients": self.alpha.state(self.points.n),
             "norms": self.norms.state(),
@@ -657,6 +659,7 @@ cdef class Expansion(Function):
         if (state["gram"] is None) != (self.gram_ is None):
             raise ValueError("an inverse Gram matrix that does not match")
         self.share_budget(n_classes)
+        self.points.features.restore(state["features"])
         self.points.restore(state["points"])
         self.rows.kernel.restore(state["kernel"])
         self.rows.restored()

@@ -16,6 +16,7 @@ from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport FARTHEST
 from river_okl._core.simd cimport fourier, linalg
+from river_okl._core.store.features cimport Features
 from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport LANES, Points
 from river_okl._core.store.sample cimport Frame, Sample, same_names, set_key
@@ -169,7 +170,7 @@ cdef class FourierExpansion(Function):
     cdef Py_ssize_t target, rival   # the direction of the last sample; no target: f itself
 
     def __init__(self, tuple kernel, Py_ssize_t n_components, key):
-        self.rows = Rows(Points(), CompiledKernel(kernel))
+        self.rows = Rows(Points(Features()), CompiledKernel(kernel))
         self.features = RandomFeatures(n_components, key)
         self.size = 2 * n_components
         self.target = -1

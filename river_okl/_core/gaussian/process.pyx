@@ -13,6 +13,7 @@ from river_okl._core.gaussian.posterior cimport JITTER, SMALLEST_FACTOR, Basis, 
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
+from river_okl._core.store.features cimport Features
 from river_okl._core.store.memory cimport Owner, array_of
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
@@ -64,7 +65,7 @@ cdef class Process(Owner):
         bint numeric=True, jitter=None
     ):
         self.lock = Lock()
-        self.points = Points(budget + 1)
+        self.points = Points(Features(), budget + 1)
         self.rows = Rows(self.points, CompiledKernel(terms))
         if jitter is None:
             jitter = NUMERIC_JITTER if numeric else JITTER
@@ -164,7 +165,7 @@ cdef class Process(Owner):
         self.rows.point_added()
         if self.points.n > self.budget:
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
-        return self.points.forget_emptied()
+        return self.points.tidy()
 
     cdef Py_ssize_t least(self) noexcept:
         """Return the point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
@@ -312,6 +313,7 @@ cdef class Process(Owner):
         """Return the state by name, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
+            "features": self.points.features.state(),
             "points": self.points.state(),
             "basis": self.basis.state(),
             "prior_variance": self.posterior.prior_variance,
@@ -326,6 +328,7 @@ cdef class Process(Owner):
         """
         prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
         self.seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
+        self.points.features.restore(state["features"])
         self.points.restore(state["points"])
         self.rows.kernel.restore(state["kernel"])
         self.rows.restored()

@@ -1,10 +1,10 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from river_okl._core.loops cimport METRICS
-from river_okl._core.store.points cimport Feature, Points
+from river_okl._core.store.points cimport Column, Points
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion, Scaler
-from river_okl._core.store.table cimport Axis, Table
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Table
 
 
 cdef enum:                  # metrics
@@ -26,7 +26,6 @@ cdef class Distances(Table):
     cdef readonly Points points
     cdef readonly Scaler scaler
     cdef int first                  # metrics below it are measured to the dictionary only
-    cdef Axis per_feature, per_point
     cdef double *weights[METRICS]   # [feature] w_j²
     cdef double *slopes             # [feature] Σ (∂f/∂x_j)² since the last update of the weights
     cdef double *slope_counts       # [feature]
@@ -41,9 +40,6 @@ cdef class Distances(Table):
     cdef double *square[METRICS]    # [point] ‖z_i‖²
     cdef int32_t *previous_places
     cdef Py_ssize_t previous_size, previous_allocated
-    # [slot] of the points' features
-    cdef Py_ssize_t slots           # allocated
-    cdef int32_t *place_of_slot     # place of the feature in the scaler; -1: unknown there
     # scratch: the sample measured last
     cdef double *dots[METRICS]      # [point] x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
@@ -58,20 +54,16 @@ cdef class Distances(Table):
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1
     cdef void rank_dense(self, Py_ssize_t n) noexcept
-    cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept
+    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary) noexcept
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
-    cdef void point_added(self, const Sample *x) noexcept
-    cdef void point_removed(self, Py_ssize_t i) noexcept
-    cdef int reserve_slots(self) except -1
+    cdef void point_added(self) noexcept
     cdef int observe(self, const Sample *x) except -1
     cdef double to_previous(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept
     cdef double sum_slopes(self) noexcept
-    cdef int rescale_features(self, const Conversion *to) except -1
     cdef void learn_first(self) noexcept
     cdef void learn(self) noexcept
     cdef bint are_equal(self, int m, int other) noexcept
     cdef void square_points(self) noexcept
-    cdef void forget(self, list places) noexcept

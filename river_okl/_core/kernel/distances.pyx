@@ -27,6 +27,7 @@ from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.points cimport LANES, value_at
 from river_okl._core.store.running cimport OUTLYING
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
+from river_okl._core.store.table cimport Axis, Conversion
 
 from river_okl._core.states import check_positions
 
@@ -53,9 +54,9 @@ cdef class Distances(Table):
         self.points = points
         self.first = first
         self.scaler = scaler
-        self.per_feature, self.per_point = scaler.axis(), points.axis()
-        of_feature, of_point = (self.per_feature,), (self.per_point,)
+        of_feature, of_point = (scaler,), (points,)
         of_sum = {"low": 0.0, "high": LARGEST_SUM}
+        averaged = {"merge": "mean", **of_sum}
         for m in range(METRICS):
             self.declare(<size_t> &self.square[m], f"square_{m}", of_point, **of_sum)
             if m >= first:
@@ -67,16 +68,16 @@ cdef class Distances(Table):
             self.declare(
                 <size_t> &self.weights[m], f"weights_{m}", of_feature, default=1.0, low=LEAST * (1.0 - 1e-9), high=1e10
             )
-        self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **of_sum)
-        self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **of_sum)
+        self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **averaged)
+        self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **averaged)
         self.declare(<size_t> &self.evidence, "evidence", of_feature, of_feature=1, low=-LARGEST_SUM, high=LARGEST_SUM)
         self.declare(<size_t> &self.evidence_squares, "evidence_squares", of_feature, of_feature=2, **of_sum)
-        self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **of_sum)
-        self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **of_sum)
+        self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **averaged)
+        self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **averaged)
         self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
-        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY)
+        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY, merge="mean")
         self.scratch(<size_t> &self.relevant, of_feature, dtype="i1")
-        self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
+        self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1, merge="max")
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
         """Compute x · z_i for all points, and ‖x‖², of an encoded sample scaled at the scaler's places.
@@ -88,7 +89,7 @@ cdef class Distances(Table):
         cdef const double *values = x.scaled
         cdef double *numbers
         cdef double[METRICS] weighted
-        cdef const Feature *feature
+        cdef const Column *column
         cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
         cdef Py_ssize_t of_dictionary = (dictionary.n + LANES - 1) // LANES * LANES
         cdef int m, first = self.first
@@ -103,7 +104,7 @@ cdef class Distances(Table):
             self.n_ranked = 0
             self.items_allocated = allocated
         for i in range(size):
-            if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
+            if places[i] >= 0 and points.columns[places[i]].dense != NULL:
                 self.dense_places[count] = places[i]
                 count += 1
         n_dense = count
@@ -119,19 +120,19 @@ cdef class Distances(Table):
         for i in range(dictionary.n, of_dictionary):
             dictionary.position[i] = 0  # padding
         for i in range(size):
-            feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+            column = &points.columns[places[i]] if places[i] >= 0 else NULL
             for m in range(METRICS):
                 weighted[m] = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
                 self.own[m] += weighted[m] * values[i]
-            if feature == NULL:
+            if column == NULL:
                 continue
-            if feature.dense != NULL:
-                self.pointers[self.rank[count]] = feature.dense
+            if column.dense != NULL:
+                self.pointers[self.rank[count]] = column.dense
                 for m in range(METRICS):
                     self.numbers[m * n_dense + self.rank[count]] = weighted[m]
                 count += 1
             elif values[i] != 0.0:
-                self.scatter(feature, weighted, dictionary)
+                self.scatter(column, weighted, dictionary)
         loops.dots_at(
             self.pointers, points.single, self.numbers, n_dense, dictionary.position, of_dictionary,
             dictionary.dots
@@ -158,42 +159,25 @@ cdef class Distances(Table):
         memcpy(self.ranked_places, self.dense_places, n * 4)
         self.n_ranked = n
 
-    cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept:
+    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary) noexcept:
         """Add a posting list to the dot products."""
         cdef Py_ssize_t k
         cdef int32_t i, r
         cdef int m
-        for k in range(feature.count):
-            i = feature.owners[k]
+        for k in range(column.count):
+            i = column.owners[k]
             for m in range(self.first, METRICS):
-                self.dots[m][i] += v[m] * feature.amounts[k]
+                self.dots[m][i] += v[m] * column.amounts[k]
             r = dictionary.member[i]
             if r >= 0:
                 for m in range(METRICS):
-                    dictionary.dots[m][r] += v[m] * feature.amounts[k]
+                    dictionary.dots[m][r] += v[m] * column.amounts[k]
 
-    cdef void point_added(self, const Sample *x) noexcept:
+    cdef void point_added(self) noexcept:
         """Store ‖x‖² of the sample measured last, now the last point."""
-        cdef Py_ssize_t i
         cdef int m
-        for i in range(x.size):
-            if x.slots[i] >= 0:
-                self.place_of_slot[x.slots[i]] = x.places[i]
         for m in range(METRICS):
             self.square[m][self.points.n - 1] = self.own[m]
-
-    cdef void point_removed(self, Py_ssize_t i) noexcept:
-        """Remove point i; the last takes its position."""
-        self.swap_remove(self.per_point, i)
-
-    cdef int reserve_slots(self) except -1:
-        """Reserve as many slots as the points have."""
-        cdef Py_ssize_t allocated
-        if self.points.n_slots > self.slots:
-            allocated = max(self.points.n_slots, 2 * self.slots, 16)
-            self.place_of_slot = <int32_t *> self.resize(self.place_of_slot, self.slots, allocated, 4)
-            self.slots = allocated
-        return 0
 
     cdef int observe(self, const Sample *x) except -1:
         """Update the mean distances with a sample to be learned, after the scaler has given it places."""
@@ -208,7 +192,7 @@ cdef class Distances(Table):
             self.previous_allocated = allocated
         if self.samples >= 2.0 * MEMORY:
             self.samples *= 0.5
-            for i in range(self.scaler.size):
+            for i in range(self.scaler.n):
                 self.differences[i] *= 0.5
                 self.squares[i] *= 0.5
         self.samples += 1.0
@@ -229,14 +213,13 @@ cdef class Distances(Table):
         self.previous_size = x.size
         return 0
 
-    cdef int rescale_features(self, const Conversion *to) except -1:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         """Convert the points and the sums to new units of the features; call ``square_points`` afterwards.
 
         The mean of a centred feature becomes 0, so that the shift reduces its mean square.
         """
-        cdef Py_ssize_t i, j, place
-        cdef int32_t slot
-        self.change_units(self.per_feature, to.ratio, to.n)
+        cdef Py_ssize_t i, place
+        Table.change_units(self, axis, to)
         for place in range(to.n):
             if to.shift[place] != 0.0:
                 self.squares[place] = fmax(
@@ -245,13 +228,9 @@ cdef class Distances(Table):
                 )
         for i in range(self.previous_size):
             self.previous[self.previous_places[i]] += to.shift[self.previous_places[i]]
-        for j in range(self.points.n_slots):
-            place = self.place_of_slot[j]
-            if self.points.features[j].key == NULL or place < 0:
-                continue
-            if to.ratio[place] != 1.0 or to.shift[place] != 0.0:
-                slot = <int32_t> j
-                self.points.convert(slot, to.ratio[place], to.shift[place], OUTLYING)
+        for place in range(to.n):
+            if self.points.columns[place].count and (to.ratio[place] != 1.0 or to.shift[place] != 0.0):
+                self.points.convert(<int32_t> place, to.ratio[place], to.shift[place], OUTLYING)
         self.points.measure()
         return 0
 
@@ -265,7 +244,7 @@ cdef class Distances(Table):
             total += z * z
         for i in range(x.size):
             place = x.places[i]
-            z = self.previous[place] if 0 <= place < self.per_feature.room else 0.0
+            z = self.previous[place] if 0 <= place < self.scaler.room else 0.0
             total += (x.scaled[i] - z) * (x.scaled[i] - z) - z * z
         return fmax(total, 0.0)
 
@@ -273,7 +252,7 @@ cdef class Distances(Table):
         """Return the mean ‖x-x'‖² of consecutive samples."""
         cdef Py_ssize_t i
         cdef double total = 0.0
-        for i in range(self.scaler.size):
+        for i in range(self.scaler.n):
             total += self.weights[m][i] * self.differences[i]
         return total / (self.samples - 1.0) if self.samples > 1.0 else 0.0
 
@@ -281,7 +260,7 @@ cdef class Distances(Table):
         """Return the mean ‖x‖²."""
         cdef Py_ssize_t i
         cdef double total = 0.0
-        for i in range(self.scaler.size):
+        for i in range(self.scaler.n):
             total += self.weights[m][i] * self.squares[i]
         return total / self.samples if self.samples > 0.0 else 0.0
 
@@ -298,7 +277,7 @@ cdef class Distances(Table):
         """Return Σ G."""
         cdef Py_ssize_t i
         cdef double total = 0.0
-        for i in range(self.scaler.size):
+        for i in range(self.scaler.n):
             total += self.slopes[i]
         return total
 
@@ -306,19 +285,19 @@ cdef class Distances(Table):
         """Set the weights under metrics with p = 1 before any slopes are known; call ``square_points`` afterwards."""
         cdef Py_ssize_t i, relevant = 0, known = 0
         cdef double mean
-        for i in range(self.scaler.size):
-            if self.scaler.features[i].key != NULL:
+        for i in range(self.scaler.n):
+            if self.scaler.names[i] != NULL:
                 known += 1
                 relevant += self.relevant[i]
         mean = (relevant + UNRELATED * (known - relevant)) / known if relevant else UNRELATED
-        for i in range(self.scaler.size):
-            if self.scaler.features[i].key != NULL:
+        for i in range(self.scaler.n):
+            if self.scaler.names[i] != NULL:
                 self.weights[RELEVANT][i] = (1.0 if self.relevant[i] else UNRELATED) / mean
                 self.weights[FULL][i] = self.weights[RELEVANT][i]
 
     cdef void learn(self) noexcept:
         """Update the weights from the slopes, and reset the slopes; call ``square_points`` afterwards."""
-        cdef Py_ssize_t i, known = 0, size = self.scaler.size
+        cdef Py_ssize_t i, known = 0, size = self.scaler.n
         cdef double slope, total, mean, mean_half = 0.0, added = 0.0
         for i in range(size):
             if self.slope_counts[i] > 0.0:
@@ -352,39 +331,36 @@ cdef class Distances(Table):
 
     cdef bint are_equal(self, int m, int other) noexcept:
         """Whether two metrics weight all features alike: if no feature is relevant, two of them do."""
-        return m == other or memcmp(self.weights[m], self.weights[other], self.scaler.size * 8) == 0
+        return m == other or memcmp(self.weights[m], self.weights[other], self.scaler.n * 8) == 0
 
     cdef void square_points(self) noexcept:
         """Recompute every ‖z_i‖² with the current weights."""
         cdef Points points = self.points
-        cdef const Feature *feature
-        cdef Py_ssize_t i, j, k, place
+        cdef const Column *column
+        cdef Py_ssize_t i, k, place
         cdef double w, z
         cdef int m
         for m in range(METRICS):
-            memset(self.square[m], 0, self.per_point.room * 8)
-        for j in range(points.n_slots):
-            feature = &points.features[j]
-            if feature.key == NULL:
+            memset(self.square[m], 0, self.points.room * 8)
+        for place in range(points.columns_allocated):
+            column = &points.columns[place]
+            if column.count == 0:
                 continue
-            place = self.place_of_slot[j]
             for m in range(METRICS):
-                w = self.weights[m][place] if place >= 0 else 1.0
-                if feature.dense != NULL:
+                w = self.weights[m][place]
+                if column.dense != NULL:
                     for i in range(points.n):
-                        z = value_at(feature.dense, i, points.single)
+                        z = value_at(column.dense, i, points.single)
                         self.square[m][i] += w * z * z
                 else:
-                    for k in range(feature.count):
-                        self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]
+                    for k in range(column.count):
+                        self.square[m][column.owners[k]] += w * column.amounts[k] * column.amounts[k]
 
-    cdef void forget(self, list places) noexcept:
-        """Reset the features at these places, which the scaler has forgotten."""
-        cdef Py_ssize_t place, i, kept = 0
-        for place in places:
-            self.reset(self.per_feature, place)
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        cdef Py_ssize_t i, kept = 0
+        Table.forget(self, axis, items)
         for i in range(self.previous_size):
-            if self.scaler.features[self.previous_places[i]].key != NULL:
+            if self.scaler.names[self.previous_places[i]] != NULL:
                 self.previous_places[kept] = self.previous_places[i]
                 kept += 1
         self.previous_size = kept
@@ -396,7 +372,7 @@ cdef class Distances(Table):
         found = {}
         for name, at in self.scaler.index.items():
             place = at
-            known = place < self.per_feature.room
+            known = place < self.scaler.room
             found[name] = sum(mixed[m] * self.weights[m][place] for m in range(METRICS)) if known else 1.0
         mean = sum(found.values()) / max(1, len(found))
         return {name: weight / mean for name, weight in found.items()}
@@ -407,14 +383,23 @@ cdef class Distances(Table):
 
     def restore(self, dict state):
         """Resume from a state, after the scaler and the points."""
-        cdef Py_ssize_t i
         places = state["previous_places"]
-        check_positions(places, self.scaler.size, self.scaler.size)
+        check_positions(places, self.scaler.n, self.scaler.n)
         Table.restore(self, state)
         self.previous_size = self.previous_allocated = places.size
         self.previous_places = <int32_t *> self.resize(self.previous_places, 0, places.size, 4)
         viewed(self.previous_places, places.size, np.dtype(np.int32))[:] = places
-        self.reserve_slots()
-        for i in range(self.points.n_slots):
-            if self.points.features[i].key != NULL:
-                self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
+
+    def merged(self, merging):
+        """Merge weights and evidence of the neighbours by rules of their own; the points are the merged ones."""
+        weights, first = merging.weights, merging.first
+        place = dict(zip(first.places.tolist(), first.columns.tolist()))
+        previous = [place[at] for at in first.state["distances"]["previous_places"].tolist() if at in place]
+        X = merging.matrix()
+        squares = ((X * X) @ weights).T
+        return Table.merged(self, merging) | merging.relevance() | {
+            **{f"weights_{m}": weights[:len(merging.names), m].copy() for m in range(METRICS) if m != EQUAL},
+            **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
+            "previous": merging.known(first, "previous"),
+            "previous_places": np.array(previous, dtype=np.int32),
+        }

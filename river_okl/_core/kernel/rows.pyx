@@ -17,7 +17,6 @@ without harm.
 
 cimport cython
 from libc.math cimport fabs
-from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 import math
@@ -29,7 +28,7 @@ from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.memory cimport aligned, array_of
-from river_okl._core.store.points cimport LANES, Feature, find, scatter
+from river_okl._core.store.points cimport LANES, Column, post_of, scatter
 from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_sample, size_of_sample, take_row
 
 from river_okl._core.invariants import assert_close
@@ -99,7 +98,7 @@ cdef class Rows(Owner):
                 return False
             self.measure(x, self.similarity_of(x))
             return True
-        encode(self.points, sample, x)
+        encode(self.points.features, sample, x)
         similarity = self.similarity_of(x)
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
             return False
@@ -110,7 +109,7 @@ cdef class Rows(Owner):
     cdef int measure(self, Sample *x, double similarity) except -1:
         """The row of the last sample, with the current points and γ."""
         self.self_similarity = similarity
-        self.points.refresh_slots(x)
+        self.points.features.find(x)
         self.reserve_items(x.size)
         if self.points.n * x.size > NOGIL_ABOVE:
             with nogil:
@@ -178,21 +177,21 @@ cdef class Rows(Owner):
     # Rows -------------------------------------------------------------------------------------------------------------
 
     cdef void compute(self, Sample *x, double *out) noexcept nogil:
-        """Set out[i] = κ(z_i, x) for an encoded sample with current slots.  Requires points, and ``reserve_items``."""
+        """Set out[i] = κ(z_i, x) for an encoded sample with valid places.  Requires points, and ``reserve_items``."""
         cdef Py_ssize_t i, m = 0, n = self.points.padded()
-        cdef Feature *feature
+        cdef Column *column
         if self.by_distances(x):
             self.lay_out_dense()
             self.finish(self.lay_out(x, self.numbers, self.dots), x.square, out)
             return
         memset(self.dots, 0, n * 8)
         for i in range(x.size):
-            if x.slots[i] >= 0 and x.numbers[i] != 0.0:
-                feature = &self.points.features[x.slots[i]]
-                if feature.dense == NULL:
-                    scatter(feature, x.numbers[i], self.dots)
+            if x.places[i] >= 0 and x.numbers[i] != 0.0:
+                column = &self.points.columns[x.places[i]]
+                if column.dense == NULL:
+                    scatter(column, x.numbers[i], self.dots)
                 else:
-                    self.pointers[m] = <const double *> feature.dense
+                    self.pointers[m] = <const double *> column.dense
                     self.numbers[m] = x.numbers[i]
                     m += 1
         loops.dots(self.pointers, self.numbers, m, n, self.dots)
@@ -202,43 +201,43 @@ cdef class Rows(Owner):
         """Return whether x has (nearly) all the features with dense rows."""
         cdef Py_ssize_t i, m = 0
         for i in range(x.size):
-            m += x.slots[i] >= 0 and self.points.features[x.slots[i]].dense != NULL
+            m += x.places[i] >= 0 and self.points.columns[x.places[i]].dense != NULL
         return 5 * m + 8 >= 4 * self.points.n_dense
 
     cdef void lay_out_dense(self) noexcept nogil:
         """Collect the rows of the dense features."""
         cdef Py_ssize_t j
         for j in range(self.points.n_dense):
-            self.pointers[j] = <const double *> self.points.features[self.points.dense_slots[j]].dense
+            self.pointers[j] = <const double *> self.points.columns[self.points.dense[j]].dense
 
     cdef void clear_dots(self, double *dots) noexcept nogil:
         """Zero the dot products, if posting lists or a kernel of dot products only will add to them."""
-        if self.points.n_features > self.points.n_dense or not self.kernel.has_distance:
+        if self.points.n_posted or not self.kernel.has_distance:
             memset(dots, 0, self.points.padded() * 8)
 
     cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil:
         """Set the dense features of x and the dot products of the rest.  Return the squared norm of the rest."""
         cdef Py_ssize_t i
-        cdef Feature *feature
+        cdef Column *column
         cdef double rest = 0.0
         if self.points.n_dense:  # otherwise there may be no buffer
             memset(numbers, 0, self.points.n_dense * 8)
         self.clear_dots(dots)
         for i in range(x.size):
-            feature = &self.points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
-            if feature != NULL and feature.dense != NULL:
-                numbers[feature.rank] = x.numbers[i]
+            column = &self.points.columns[x.places[i]] if x.places[i] >= 0 else NULL
+            if column != NULL and column.dense != NULL:
+                numbers[column.rank] = x.numbers[i]
             else:
                 rest += x.numbers[i] * x.numbers[i]
-                if feature != NULL:
-                    scatter(feature, x.numbers[i], dots)
+                if column != NULL:
+                    scatter(column, x.numbers[i], dots)
         return rest
 
     cdef void start_distances(self, double rest, double *dots) noexcept nogil:
         """Replace dot products by the part of ‖x-z_i‖² outside the dense features."""
         cdef Py_ssize_t i, n = self.points.padded()
         cdef const double *sparse_square = self.points.sparse_square
-        if self.points.n_features == self.points.n_dense:  # no posting lists: their squares and dot products are 0
+        if self.points.n_posted == 0:  # no posting lists: their squares and dot products are 0
             for i in range(n):
                 dots[i] = rest
         else:
@@ -257,15 +256,18 @@ cdef class Rows(Owner):
 
     cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil:
         """Implement ``lay_out`` for z_p, after ``lay_out_dense``."""
-        cdef Py_ssize_t j
-        cdef Feature *feature
+        cdef Py_ssize_t j, k
+        cdef Column *column
         cdef double v, rest = 0.0
         self.clear_dots(dots)
         for j in range(self.points.owned[p].size):
-            feature = &self.points.features[self.points.owned[p].slots[j]]
-            v = feature.amounts[find(feature.owners, <int32_t> p)]
+            column = &self.points.columns[self.points.owned[p].places[j]]
+            k = post_of(column, p)
+            if k < 0:
+                continue
+            v = column.amounts[k]
             rest += v * v
-            scatter(feature, v, dots)
+            scatter(column, v, dots)
         for j in range(self.points.n_dense):
             numbers[j] = self.pointers[j][p]
         return rest
@@ -293,8 +295,7 @@ cdef class Rows(Owner):
         self.has_sample = False
         if rows:
             frame.row = 0
-            encode(self.points, frame, &self.samples[1 - self.last])
-            self.points.refresh_slots(&self.samples[1 - self.last])
+            encode(self.points.features, frame, &self.samples[1 - self.last])
         x[0] = self.samples[1 - self.last]
         self.reserve_items(x.size)
         for i in range(rows):

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t
 from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Axis
 
 cdef enum:
     BINS = 32
@@ -13,7 +14,7 @@ cdef enum:
 cdef class Additive(Expert):
     cdef Scaler scaler
     cdef readonly Regression base
-    cdef Py_ssize_t n_features      # number of features of the scaler, at most FEATURES
+    cdef Axis per_feature           # the first features of the scaler, at most FEATURES
     cdef int32_t *count             # [feature] number of its values
     cdef float *values              # [feature, VALUES] its first values in order; every second one is an edge
     cdef float *coef                # [feature, BINS]

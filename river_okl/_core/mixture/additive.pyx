@@ -16,7 +16,7 @@ from river_okl._core.inputs cimport bounded
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.store.table cimport Axis
 
 cdef double PRIOR = 0.1             # variance of a coefficient
@@ -33,8 +33,7 @@ cdef class Additive(Expert):
     def __init__(self, Scaler scaler, Regression base):
         self.name, self.rows = "additive", 1
         self.scaler, self.base = scaler, base
-        self.per_feature = Axis("feature", growth_eighths=2)
-        self.per_feature.length = self.per_feature.needed = &self.n_features
+        self.per_feature = Axis("feature")
         number = self.per_feature, BINS
         self.declare(<size_t> &self.count, "counts", (self.per_feature,), dtype="i4", low=0, high=VALUES)
         self.declare(
@@ -45,9 +44,10 @@ cdef class Additive(Expert):
         self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=0.0, merge="mean", power=2)
         self.scratch(<size_t> &self.active, (self.per_feature,), dtype="i4")
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
-        self.n_features = min(places, FEATURES)
-        return Expert.reserve_places(self, places)
+    cpdef int reserve(self) except -1:
+        self.per_feature.n = min(self.scaler.n, FEATURES)
+        self.per_feature.capacity = min(self.scaler.capacity, FEATURES)
+        return Expert.reserve(self)
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ cdef class Additive(Expert):
         self.n_active = 0
         for j in range(x.size):
             place = x.places[j]
-            if not 0 <= place < self.n_features:
+            if not 0 <= place < self.per_feature.n:
                 continue
             self.active[self.n_active] = <int32_t> (place * BINS)
             if not self.scaler.features[place].word:
@@ -96,7 +96,7 @@ cdef class Additive(Expert):
             self.variance[j] = <float> fmin((1.0 - gain) * self.variance[j] + DRIFT, PRIOR)
         for j in range(x.size):
             place = x.places[j]
-            if place < self.n_features and not self.scaler.features[place].word and x.numbers[j] == x.numbers[j]:
+            if place < self.per_feature.n and not self.scaler.features[place].word and x.numbers[j] == x.numbers[j]:
                 self.insert(place, x.scaled[j])
         return False
 
@@ -116,27 +116,22 @@ cdef class Additive(Expert):
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t i
-        for i in range(self.n_features * BINS):
+        for i in range(self.per_feature.n * BINS):
             self.coef[i] = <float> fmin(fmax(ratio * self.coef[i], -LARGEST_COEF), LARGEST_COEF)
-        self.change_unit(ratio)
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         cdef Py_ssize_t place, i
-        for place in range(min(to.n, self.n_features)):
+        for place in range(min(to.n, self.per_feature.n)):
             for i in range(place * VALUES, place * VALUES + self.count[place]):
                 self.values[i] = <float> bounded(to.ratio[place] * self.values[i] + to.shift[place])
 
-    cdef void forget(self, list places) noexcept:
-        Expert.forget(self, [place for place in places if place < self.n_features])
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        Expert.forget(self, self.per_feature, [place for place in items if place < self.per_feature.n])
 
     # State ------------------------------------------------------------------------------------------------------------
 
     def names(self):
         return ["additive"]
-
-    def restore(self, dict state):
-        self.reserve_places(self.scaler.size)
-        Expert.restore(self, state)
 
     def merged(self, merging):
         """Return the mean of the shards' functions of each feature, weighted by precision.

@@ -20,4 +20,3 @@ cdef class Bayes(Expert):
 
     cdef void take_logs(self, Py_ssize_t c) noexcept
     cdef void smooth(self, Py_ssize_t place, Py_ssize_t c) noexcept
-    cdef void derive_all(self) noexcept

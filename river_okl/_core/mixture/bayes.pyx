@@ -18,7 +18,7 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import LARGEST_COUNT
@@ -35,8 +35,8 @@ cdef class Bayes(Expert):
     def __init__(self, Scaler scaler):
         self.name = "bayes"
         self.scaler = scaler
-        self.per_class, self.per_feature = Classes(2), scaler.axis()
-        per_value = self.per_feature, self.per_class
+        self.per_class = Classes(2)
+        per_value = scaler, self.per_class
         self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
         self.declare(<size_t> &self.seen, "seen", per_value, low=0.0, high=LARGEST_COUNT)
         self.declare(<size_t> &self.mean, "mean", per_value, of_feature=1, low=-LARGEST, high=LARGEST)
@@ -58,17 +58,17 @@ cdef class Bayes(Expert):
         self.smoothed[i] = fmax((self.seen[i] * self.variance[i] + 1.0) / (self.seen[i] + 1.0), LEAST)
         self.log_smoothed[i] = log(self.smoothed[i])
 
-    cdef void derive_all(self) noexcept:
+    cdef void update_derived(self) noexcept:
         cdef Py_ssize_t c, place
         for c in range(self.per_class.n):
             self.take_logs(c)
-            for place in range(self.per_feature.length[0]):
+            for place in range(self.scaler.n):
                 self.smooth(place, c)
 
     cdef int add_class(self) except -1:
         """Add a class.  With the third, the expert starts to predict."""
         if self.rows == 0:
-            self.derive_all()
+            self.update_derived()
         Expert.add_class(self)
         self.rows = 1
         return 0
@@ -85,7 +85,7 @@ cdef class Bayes(Expert):
         memcpy(score, self.log_counts, n * 8)
         for j in range(x.size):
             place = x.places[j]
-            if not 0 <= place < self.per_feature.room or x.numbers[j] != x.numbers[j]:
+            if not 0 <= place < self.scaler.room or x.numbers[j] != x.numbers[j]:
                 continue
             at = place * self.per_class.room
             if self.scaler.features[place].word:
@@ -128,23 +128,19 @@ cdef class Bayes(Expert):
                 self.smooth(x.places[j], c)
         return False
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         cdef Py_ssize_t place, c, i
-        self.change_units(self.per_feature, to.ratio, to.n)
-        for place in range(min(to.n, self.per_feature.room)):
+        Expert.change_units(self, axis, to)
+        for place in range(min(to.n, self.scaler.room)):
             for c in range(self.per_class.n):
                 i = place * self.per_class.room + c
                 if self.seen[i] > 0.0:
                     self.mean[i] += to.shift[place]
         if self.rows:
-            self.derive_all()
+            self.update_derived()
 
     def names(self):
         return ["bayes"] if self.rows else []
-
-    cpdef int restored(self) except -1:
-        self.derive_all()
-        return 0
 
     def merged(self, merging):
         """Return the state as if counted along one stream of the average length."""

@@ -94,7 +94,9 @@ cdef class ClassMixture(Mixture):
         self.pool = Pool(self.distances, terms, beside - latest)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
         self.neighbours = Neighbours(self.distances, latest, 2)
-        forests = [ClassForest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)]
+        forests = [
+            ClassForest(self.scaler, trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)
+        ]
         self.bayes = Bayes(self.scaler)
         others = self.processes, self.pool, linear, logistic, self.neighbours, *forests, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
@@ -104,7 +106,7 @@ cdef class ClassMixture(Mixture):
         self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
         self.assemble(Change(DEVIATIONS, LEAST_RISE))
         self.stack.weight = self.weight
-        self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
+        self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0, merge="mean")
         self.forget_then()
         self.per_prediction.n = self.rows
         for forest in forests:

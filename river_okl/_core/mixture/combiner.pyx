@@ -44,11 +44,10 @@ cdef class Combiner(Expert):
         )
         self.derive(<size_t> &self.weight, (ESTIMATES,))
         self.log_weight[0] = 0.0
-        self.restored()
+        self.update_derived()
 
-    cpdef int restored(self) except -1:
+    cdef void update_derived(self) noexcept:
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
-        return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the stack's estimate from the predictions before its own."""
@@ -139,7 +138,6 @@ cdef class Combiner(Expert):
             of_means += self.stack.coef[i]
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
-        self.change_unit(ratio)
 
     def names(self):
         return ["stack"]

@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 
 cdef enum:
     BINS = 8
@@ -35,9 +35,8 @@ cdef class Dependence(Expert):
     def __init__(self, Scaler scaler):
         self.name = "dependence"
         self.scaler = scaler
-        self.per_feature = scaler.axis()
         self.declare(<size_t> &self.total, "total", (3,), low=-LARGEST, high=LARGEST, merge="mean")
-        per_bin = self.per_feature, BINS
+        per_bin = scaler, BINS
         self.declare(<size_t> &self.number, "numbers", per_bin, dtype="f4", low=0.0, high=LARGEST, merge="mean")
         self.declare(<size_t> &self.sums, "sums", per_bin, dtype="f4", low=-LARGEST, high=LARGEST, merge="mean")
 
@@ -93,7 +92,7 @@ cdef class Dependence(Expert):
     cdef void judge(self, int8_t *out) noexcept:
         """Write whether the residuals depend on each feature."""
         cdef Py_ssize_t place
-        for place in range(self.scaler.size):
+        for place in range(self.scaler.n):
             out[place] = self.is_significant(place)
 
     cdef void halve(self) noexcept:
@@ -101,7 +100,7 @@ cdef class Dependence(Expert):
         cdef Py_ssize_t i
         for i in range(3):
             self.total[i] *= 0.5
-        for i in range(BINS * self.scaler.size):
+        for i in range(BINS * self.scaler.n):
             self.number[i] *= <float> 0.5
             self.sums[i] *= <float> 0.5
 
@@ -109,11 +108,11 @@ cdef class Dependence(Expert):
         cdef Py_ssize_t i
         self.total[1] *= ratio
         self.total[2] *= ratio * ratio
-        for i in range(BINS * self.scaler.size):
+        for i in range(BINS * self.scaler.n):
             self.sums[i] *= <float> ratio
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         cdef Py_ssize_t place
-        for place in range(min(to.n, self.per_feature.room)):
+        for place in range(min(to.n, self.scaler.room)):
             if fabs(to.ratio[place] - 1.0) > LARGEST_CHANGE or fabs(to.shift[place]) > LARGEST_CHANGE:
-                self.reset(self.per_feature, place)
+                self.reset(self.scaler, place)

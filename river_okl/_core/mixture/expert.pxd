@@ -1,8 +1,7 @@
 from libc.stdint cimport int64_t
 
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
-from river_okl._core.store.table cimport Axis, Classes, Table
+from river_okl._core.store.table cimport Classes, Table
 
 
 cdef struct Outcome:
@@ -19,25 +18,17 @@ cdef struct Outcome:
 
 
 cdef class Expert(Table):
-    cdef readonly str name
     cdef readonly Py_ssize_t rows       # number of its predictions; 0: it only learns
     cdef Py_ssize_t first               # index of the first one among all experts' predictions
     cdef bint wants_point               # whether it wants the sample that it has learned as a point
-    # axes of its arrays; None: no array has this axis
-    cdef Axis per_point, per_feature
-    cdef Classes per_class
+    cdef Classes per_class              # None: no array has an item for each class
 
     # A sample
     cdef int ask(self, const Sample *x, double *p) except -1
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1
-    # Room
-    cdef int reserve_points(self) except -1
-    cdef int reserve_places(self, Py_ssize_t places) except -1
     # Changes
     cdef int add_class(self) except -1
     cdef void rescale(self, double ratio, double shift) noexcept
-    cdef void rescale_features(self, const Conversion *to) noexcept
-    cdef void forget(self, list places) noexcept
     cdef void tune(self) noexcept
     # Adding and removing points
     cdef bint references(self, Py_ssize_t i) noexcept
@@ -45,7 +36,6 @@ cdef class Expert(Table):
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept
     cdef int claim(self, Py_ssize_t i) except -1
     cdef void point_added(self, double target) noexcept
-    cdef void point_removed(self, Py_ssize_t i) noexcept
     # Explanations
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept

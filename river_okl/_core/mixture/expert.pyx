@@ -2,7 +2,8 @@
 
 A new expert is a class with ``ask``, ``learn`` and ``names`` in its own file, which a mixture lists among its experts.
 It keeps its state in arrays that it declares (store/table.pyx).  From the declaration follow room for points, features
-and classes, their removal, and saving, checking, permuting and merging.
+and classes, their removal, and saving, checking, permuting and merging.  An expert with other state overrides the
+methods of ``Table``: ``reserve``, ``forget``, ``swap_remove``, ``change_units``, ``state`` and ``restore``.
 
 An expert learns from its current predictions, the ``p`` that ``ask`` has just written.  The mixture scores it on the
 predictions ``as_asked``, which are the same unless the label is ``late``.
@@ -22,16 +23,6 @@ cdef class Expert(Table):
         """Learn the last sample of ``ask``; return whether the expert wants it as a point."""
         return False
 
-    # Room -------------------------------------------------------------------------------------------------------------
-
-    cdef int reserve_points(self) except -1:
-        """Make room for as many points as ``Points`` has room for."""
-        return self.reserve() if self.per_point is not None and self.per_point.is_full() else 0
-
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Make room for features at this many places."""
-        return self.reserve() if self.per_feature is not None and self.per_feature.is_full() else 0
-
     # Changes ----------------------------------------------------------------------------------------------------------
 
     cdef int add_class(self) except -1:
@@ -41,19 +32,8 @@ cdef class Expert(Table):
         return 0
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """Change the unit of the target: y becomes ratio · y + shift."""
-
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        """Change the units of the features: what was learned in scaled values is converted to the new ones."""
-        if self.per_feature is not None:
-            self.change_units(self.per_feature, to.ratio, to.n)
-
-    cdef void forget(self, list places) noexcept:
-        """Forget the features at these places, which the scaler has dropped."""
-        cdef Py_ssize_t place
-        if self.per_feature is not None:
-            for place in places:
-                self.reset(self.per_feature, place)
+        """Change the unit of the target: y becomes ratio · y + shift.  Arrays declared with a power of that unit are
+        converted afterwards."""
 
     cdef void tune(self) noexcept:
         """Update data-driven bandwidths to the mean distances of the stream."""
@@ -79,11 +59,6 @@ cdef class Expert(Table):
     cdef void point_added(self, double target) noexcept:
         """Update arrays for a new last point, with this target, which the expert does not reference."""
 
-    cdef void point_removed(self, Py_ssize_t i) noexcept:
-        """Update arrays after the removal of unreferenced point i, whose position the last point has taken."""
-        if self.per_point is not None:
-            self.swap_remove(self.per_point, i)
-
     # Explanations and state -------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
@@ -95,7 +70,3 @@ cdef class Expert(Table):
     def names(self):
         """Return the names of its predictions, as ``OKLClassifier.experts`` shows them."""
         return []
-
-    def merged(self, merging):
-        """Return the merged state of several mixtures (``river_okl.merging.mixture.Merging``)."""
-        return merging.arrays(self)

@@ -119,9 +119,6 @@ cdef class Intervals(Expert):
         self.change = fmin(fabs(change), fmin(OUTLYING * self.mean_change, LARGEST_SIZE))
         self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), LEAST_SIZE)
 
-    cdef void rescale(self, double ratio, double shift) noexcept:
-        self.change_unit(ratio)
-
     def merged(self, merging):
         """Merge the model of the scale by precision, like a linear regression."""
         found = []

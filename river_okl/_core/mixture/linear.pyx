@@ -12,7 +12,8 @@ from libc.string cimport memcpy, memset
 from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion, Scaler
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.store.table cimport Classes
 
 cdef enum:
@@ -42,8 +43,8 @@ cdef class LinearModels(Expert):
     def __init__(self, Scaler scaler):
         self.name, self.rows = "linear", LINEARS
         self.scaler = scaler
-        self.per_class, self.per_feature = Classes(1, split=0.5), scaler.axis()
-        self.declare(<size_t> &self.coef, "coef", (self.per_feature, BLOCKS, self.per_class), merge="mean")
+        self.per_class = Classes(1, split=0.5)
+        self.declare(<size_t> &self.coef, "coef", (scaler, BLOCKS, self.per_class), merge="mean")
         self.declare(<size_t> &self.bias, "bias", (LINEARS, self.per_class), merge="mean")
         self.scratch(<size_t> &self.score, (BLOCKS, self.per_class))
 
@@ -71,12 +72,12 @@ cdef class LinearModels(Expert):
         self.square(x)
         memcpy(score, self.bias, linear * 8)
         for j in range(x.size):
-            if 0 <= x.places[j] < self.per_feature.room:
+            if 0 <= x.places[j] < self.scaler.room:
                 coef, value = self.coef + x.places[j] * BLOCKS * room, x.scaled[j]
                 for o in range(linear):
                     score[o] += coef[o] * value
         for j in range(x.size):
-            if 0 <= x.places[j] < self.per_feature.room:
+            if 0 <= x.places[j] < self.scaler.room:
                 coef, value = self.coef + (x.places[j] * BLOCKS + LINEARS) * room, self.squares[j]
                 for o in range(room):
                     of_last[o] += coef[o] * value
@@ -114,12 +115,12 @@ cdef class LinearModels(Expert):
                 coef[o] += of_squares[o] * square
         return False
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         """Keep the functions, except where a square is clipped: z = (z' - shift) / ratio."""
         cdef Py_ssize_t place, o, last, room = self.per_class.room, linear = LINEARS * room
         cdef double ratio, shift, square
         cdef double *coef
-        for place in range(min(to.n, self.per_feature.room)):
+        for place in range(min(to.n, self.scaler.room)):
             ratio, shift = to.ratio[place], to.shift[place] / to.ratio[place]
             if ratio == 1.0 and shift == 0.0:
                 continue

@@ -22,7 +22,8 @@ from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport Sample, is_word
-from river_okl._core.store.scaler cimport Conversion, Scaler
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import checked_numbers
@@ -63,8 +64,9 @@ cdef class Logistic(Expert):
         self.h[i] += prior * self.inputs[i]
         self.variance += prior * self.inputs[i] * self.inputs[i]
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
-        return self.covariance.extend(min(places + 1, INPUTS), INPUTS)
+    cpdef int reserve(self) except -1:
+        Expert.reserve(self)
+        return self.covariance.extend(min(self.scaler.n + 1, INPUTS), INPUTS)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o, columns = self.per_class.n, n = self.covariance.n
@@ -99,17 +101,17 @@ cdef class Logistic(Expert):
             self.covariance.move(-curvature / (1.0 + curvature * self.variance), self.h)
         return False
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         cdef Py_ssize_t o, n = self.covariance.n
         self.covariance.settle()
         for o in range(self.per_class.n):
             convert_coefficients(to, n, self.coef + o * INPUTS)
         convert_covariance(to, n, self.covariance.numbers, self.covariance.capacity, self.h)
 
-    cdef void forget(self, list places) noexcept:
+    cpdef void forget(self, Axis axis, list items) noexcept:
         cdef Py_ssize_t i, j, place, ld = self.covariance.capacity
         self.covariance.settle()
-        for place in places:
+        for place in items:
             i = 1 + place
             if i >= self.covariance.n:
                 continue
@@ -137,7 +139,6 @@ cdef class Logistic(Expert):
 
     def restore(self, dict state):
         Expert.restore(self, state)
-        self.reserve_places(self.scaler.size)
         n = self.covariance.n
         triangle = checked_numbers("the covariance of a logistic regression", state["covariance"], (n * (n + 1) // 2,))
         self.covariance.restore(triangle, n)

@@ -33,7 +33,7 @@ cdef class Mixture(ScaledPoints):
     cdef bint then_is_known
     cdef double *log_then                   # [prediction]
     cdef double *then
-    cdef Change change                      # whether predictions as asked are of another concept
+    cdef readonly Change change                      # whether predictions as asked are of another concept
     cdef double process_weights[PROCESSES]  # weights of the processes, normalised to a sum of 1
     cdef double *share                      # [KERNELS] sums of these weights since kernels last changed
     cdef double *weights                    # [3] of the sample weights: number, mean and mean square

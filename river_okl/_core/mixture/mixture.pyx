@@ -57,7 +57,6 @@ from river_okl._core.scaled_points cimport bounded_weight, following
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.memory cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
-from river_okl._core.store.scaler cimport Conversion
 from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
@@ -109,17 +108,17 @@ cdef class Mixture(ScaledPoints):
         self.per_prediction = Axis("prediction")
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
         self.declare(<size_t> &self.log_weight, "log_weights", (self.per_prediction,), high=0.0)
-        self.declare(<size_t> &self.log_then, "log_then", (self.per_prediction,), high=0.0)
-        self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1)
+        self.declare(<size_t> &self.log_then, "log_then", (self.per_prediction,), high=0.0, merge="late")
+        self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1, merge="late")
         self.derive(<size_t> &self.weight, (self.per_prediction,))
         self.derive(<size_t> &self.then, (self.per_prediction,))
         self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
         self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
-        self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0)
-        self.declare(<size_t> &self.n_classes, "n_classes", (), **count)
+        self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0, merge="first")
+        self.declare(<size_t> &self.n_classes, "n_classes", (), merge="first", **count)
         self.declare(<size_t> &self.seen, "seen", (), **count)
         self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
-        self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30)
+        self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30, merge="max")
 
     def __reduce__(self):
         dictionary, pending = self.processes.max_points, self.pending.max_samples
@@ -157,18 +156,6 @@ cdef class Mixture(ScaledPoints):
         """Return the number of values that the mixture computes from all predictions and stores after them."""
         return 0
 
-    cdef int reserve_points(self) except -1:
-        ScaledPoints.reserve_points(self)
-        for expert in self.experts:
-            (<Expert> expert).reserve_points()
-        return 0
-
-    cdef int reserve_places(self) except -1:
-        ScaledPoints.reserve_places(self)
-        for expert in self.experts:
-            (<Expert> expert).reserve_places(self.scaler.size)
-        return 0
-
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int answer(self, const Sample *x) except -1:
@@ -199,9 +186,7 @@ cdef class Mixture(ScaledPoints):
         """Observe a sample, score the experts, learn it, and drop what is no longer needed."""
         cdef Outcome y
         cdef Py_ssize_t e
-        self.observe(x)
-        if w > 0.0:
-            self.expect(x)
+        self.observe(x, w > 0.0)
         self.seen += 1
         if w > 0.0:
             self.standardise(target, &y)
@@ -222,11 +207,6 @@ cdef class Mixture(ScaledPoints):
         if self.seen >= self.next_update:
             self.update()
         return self.tidy()
-
-    cdef void forget(self, list gone) noexcept:
-        ScaledPoints.forget(self, gone)
-        for expert in self.experts:
-            (<Expert> expert).forget(gone)
 
     cdef double relative(self, double w) noexcept:
         """Return a sample's weight relative to earlier weights, E w / E w² · w, so that only ratios matter.
@@ -438,7 +418,7 @@ cdef class Mixture(ScaledPoints):
         if not wanted:
             return 0
         self.points.write(x, x.scaled, self.distances.own[EQUAL])
-        self.distances.point_added(x)
+        self.distances.point_added()
         last = self.points.n - 1
         for expert in self.holders:
             (<Expert> expert).point_added(y.target)
@@ -448,13 +428,7 @@ cdef class Mixture(ScaledPoints):
 
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1:
         """Drop point i unless an expert references it."""
-        if self.referenced(i):
-            return 0
-        self.points.drop(i)
-        self.distances.point_removed(i)
-        for expert in self.holders:
-            (<Expert> expert).point_removed(i)
-        return 0
+        return 0 if self.referenced(i) else self.drop_point(i)
 
     # Periodic updates -------------------------------------------------------------------------------------------------
 
@@ -489,10 +463,6 @@ cdef class Mixture(ScaledPoints):
         self.processes.exchange(discount, NEW_UNIT if self.scaler.renewed else 1.0)
         self.processes.free_grams()
         return 0
-
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        for expert in self.experts:
-            (<Expert> expert).rescale_features(to)
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
@@ -578,29 +548,26 @@ cdef class Mixture(ScaledPoints):
             np.testing.assert_allclose(squares[m], array_of(self.distances.square[m], n), rtol=1e-9, atol=1e-12)
             fill(self.distances.square[m], squares[m], n)
         ScaledPoints._check(self)
-        Table._check(self)
         self.pending._check()
         assert self.pending.length == self.n_numbers
 
     def state(self):
         """Return the state by name, for ``restore``."""
         self.leave()
-        return ScaledPoints.state(self) | Table.state(self) | {"pending": self.pending.state()}
+        return ScaledPoints.state(self) | {"pending": self.pending.state()}
 
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
         cdef Py_ssize_t i
         ScaledPoints.restore(self, state)
-        Table.restore(self, state)
         for i in range(self.points.n):
             if not self.referenced(i):
                 raise ValueError("an unreferenced point")
         self.pending.restore(state["pending"], self.seen)
         self.fresh = self.asked = False
 
-    cpdef int restored(self) except -1:
+    cdef void update_derived(self) noexcept:
         self.update_weights()
-        return 0
 
     def permuted(self, list order):
         """Return a copy, without pending predictions, in which class c is the former class order[c]."""

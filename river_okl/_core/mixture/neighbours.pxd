@@ -21,6 +21,7 @@ cdef class Neighbours(Expert):
     cdef double *chance                     # [NEAREST + 1] probability that a class with v votes is correct
     cdef double *count                      # [NEAREST + 1] number of classes from which it was estimated
     # scratch: the last sample
+    cdef Py_ssize_t lows_of                 # points that there is room for in:
     cdef double *lows                       # the smallest squared distances in every SEGMENT of points
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found

@@ -21,8 +21,9 @@ import numpy as np
 from river_okl._core.loops cimport SEGMENT
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport loops
-from river_okl._core.store.points cimport LANES, Feature, value_at
+from river_okl._core.store.points cimport LANES, Column, value_at
 from river_okl._core.store.sample cimport LARGEST
+from river_okl._core.store.table cimport Axis
 
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions
@@ -44,9 +45,8 @@ cdef class Neighbours(Expert):
         self.points = distances.points
         self.distances = distances
         self.n_classes = n_classes
-        self.per_point = self.points.axis()
-        self.declare(<size_t> &self.target, "targets", (self.per_point,), low=-LARGEST, high=LARGEST)
-        self.derive(<size_t> &self.place, (self.per_point,), dtype="i4", default=-1)
+        self.declare(<size_t> &self.target, "targets", (self.points,), low=-LARGEST, high=LARGEST)
+        self.derive(<size_t> &self.place, (self.points,), dtype="i4", default=-1)
         self.declare(<size_t> &self.chance, "chances", (NEAREST + 1,), low=LEAST_CHANCE, high=1.0, merge="mean")
         self.declare(
             <size_t> &self.count, "counts", (NEAREST + 1,), default=PRIOR, low=PRIOR, high=MEMORY, merge="mean"
@@ -70,8 +70,9 @@ cdef class Neighbours(Expert):
         return (<int32_t *> self.latest.at(i))[0]
 
     cpdef int reserve(self) except -1:
-        if self.points.capacity > self.per_point.room:
+        if self.points.capacity > self.lows_of:
             self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
+            self.lows_of = self.points.capacity
         return Expert.reserve(self)
 
     cdef int add_class(self) except -1:
@@ -145,7 +146,7 @@ cdef class Neighbours(Expert):
         cdef double mean = 0.0, square = 0.0, s
         cdef double difference[NEAREST]
         cdef double z[NEAREST]
-        cdef const Feature *feature
+        cdef const Column *column
         for i in range(NEAREST):
             difference[i] = fabs(target - self.target[self.nearest[i]])
             if self.n_classes > 1:
@@ -157,19 +158,19 @@ cdef class Neighbours(Expert):
         if square == 0.0:
             return
         for j in range(x.size):
-            if x.slots[j] < 0:
+            if x.places[j] < 0:
                 continue
-            feature = &self.points.features[x.slots[j]]
-            if feature.dense != NULL:
+            column = &self.points.columns[x.places[j]]
+            if column.dense != NULL:
                 for i in range(NEAREST):
-                    z[i] = value_at(feature.dense, self.nearest[i], self.points.single)
+                    z[i] = value_at(column.dense, self.nearest[i], self.points.single)
             else:
                 for i in range(NEAREST):
                     z[i] = 0.0
-                for k in range(feature.count):
+                for k in range(column.count):
                     for i in range(NEAREST):
-                        if feature.owners[k] == self.nearest[i]:
-                            z[i] = feature.amounts[k]
+                        if column.owners[k] == self.nearest[i]:
+                            z[i] = column.amounts[k]
             s = 0.0
             for i in range(NEAREST):
                 s += difference[i] * fabs(x.scaled[j] - z[i])
@@ -204,8 +205,8 @@ cdef class Neighbours(Expert):
         self.target[self.points.n - 1] = target
         self.place[self.points.n - 1] = -1
 
-    cdef void point_removed(self, Py_ssize_t i) noexcept:
-        Expert.point_removed(self, i)
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
+        Expert.swap_remove(self, axis, i)
         if self.place[i] >= 0:
             (<int32_t *> self.latest.records)[self.place[i]] = <int32_t> i
 

@@ -41,11 +41,11 @@ cdef class Pool(Expert):
         self.max_points = max_points
         self.kernel = CompiledKernel(terms)
         self.calibration = Calibration()
-        self.per_class, self.per_point = Classes(1, split=sqrt(0.5)), self.points.axis()
-        self.derive(<size_t> &self.absent, (self.per_point,), default=INFINITY)
-        self.derive(<size_t> &self.coef, (self.per_class, self.per_point))
-        self.scratch(<size_t> &self.row, (self.per_point,))
-        self.scratch(<size_t> &self.loss, (self.per_point,))
+        self.per_class = Classes(1, split=sqrt(0.5))
+        self.derive(<size_t> &self.absent, (self.points,), default=INFINITY)
+        self.derive(<size_t> &self.coef, (self.per_class, self.points))
+        self.scratch(<size_t> &self.row, (self.points,))
+        self.scratch(<size_t> &self.loss, (self.points,))
         self.scratch(<size_t> &self.score, (self.per_class,))
         self.scratch(<size_t> &self.of_point, (self.per_class,))
 
@@ -61,12 +61,12 @@ cdef class Pool(Expert):
         cdef double *amount
         if self.used + more <= self.room:
             return 0
-        for i in range(self.per_point.room):
+        for i in range(self.points.room):
             used += self.count[i]
         room = 2 * (used + more)
         which, amount = <int32_t *> self.resize(NULL, 0, room, 4), self.doubles(NULL, 0, room)
         used = 0
-        for i in range(self.per_point.room):
+        for i in range(self.points.room):
             if self.count[i] == 0:
                 continue
             memcpy(which + used, self.which + self.start[i], self.count[i] * 4)
@@ -84,9 +84,9 @@ cdef class Pool(Expert):
         Expert.add_class(self)
         if self.per_class.n <= MANY or self.coef == NULL:
             return 0
-        self.derive(<size_t> &self.start, (self.per_point,), dtype=np.intp)
-        self.derive(<size_t> &self.count, (self.per_point,), dtype=np.intp)
-        self.derive(<size_t> &self.square, (self.per_point,))
+        self.derive(<size_t> &self.start, (self.points,), dtype=np.intp)
+        self.derive(<size_t> &self.count, (self.points,), dtype=np.intp)
+        self.derive(<size_t> &self.square, (self.points,))
         for i in range(self.points.n):
             self.gather(i, self.score)
             self.list_score(i)
@@ -98,7 +98,7 @@ cdef class Pool(Expert):
         cdef Py_ssize_t o, k
         if self.coef != NULL:
             for o in range(self.per_class.n):
-                out[o] = self.coef[o * self.per_point.room + i]
+                out[o] = self.coef[o * self.points.room + i]
             return
         memset(out, 0, self.per_class.n * 8)
         for k in range(self.start[i], self.start[i] + self.count[i]):
@@ -122,7 +122,7 @@ cdef class Pool(Expert):
                     self.score[self.which[k]] += self.row[i] * self.amount[k]
         else:
             for o in range(columns):
-                self.score[o] = loops.inner(self.row, self.coef + o * self.per_point.room, n) if n else 0.0
+                self.score[o] = loops.inner(self.row, self.coef + o * self.points.room, n) if n else 0.0
         probabilities_of(self.score, factor if columns == 1 else sqrt(0.5) * factor, columns, p)
         return 0
 
@@ -160,7 +160,7 @@ cdef class Pool(Expert):
 
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept:
         """Evict the point with the lowest removal cost, and move its component along κ(x, ·) to the sample."""
-        cdef Py_ssize_t i, o, best, n = self.points.padded(), room = self.per_point.room
+        cdef Py_ssize_t i, o, best, n = self.points.padded(), room = self.points.room
         memcpy(self.loss, self.absent, n * 8)
         if self.coef == NULL:
             for i in range(n):
@@ -198,7 +198,7 @@ cdef class Pool(Expert):
         if self.coef == NULL:
             return self.list_score(i)
         for o in range(self.per_class.n):
-            self.coef[o * self.per_point.room + i] = self.score[o]
+            self.coef[o * self.points.room + i] = self.score[o]
         return 0
 
     cdef int list_score(self, Py_ssize_t i) except -1:
@@ -273,7 +273,7 @@ cdef class Pool(Expert):
         check_positions(positions, self.points.n, self.max_points)
         checked_numbers("the coefficients of a pool", coef, (self.per_class.n, positions.size))
         checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
-        self.reserve_points()
+        self.reserve()
         for i in range(positions.size):
             at = positions[i]
             for o in range(self.per_class.n):

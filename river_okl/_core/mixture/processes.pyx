@@ -23,8 +23,9 @@ from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.memory cimport viewed
-from river_okl._core.store.points cimport Feature, value_at
+from river_okl._core.store.points cimport Column, value_at
 from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
+from river_okl._core.store.table cimport Axis
 
 from river_okl._core.states import check_positions, checked_numbers
 from river_okl._core.store.table import reordered
@@ -87,8 +88,7 @@ cdef class Processes(Expert):
         for i in range(METRICS):
             self.squares[i] = self.doubles(NULL, 0, room)
             self.dots[i] = self.doubles(NULL, 0, room)
-        self.per_point = self.points.axis()
-        self.derive(<size_t> &self.member, (self.per_point,), dtype="i4", default=-1)
+        self.derive(<size_t> &self.member, (self.points,), dtype="i4", default=-1)
         self.position = <int32_t *> self.resize(NULL, 0, room, 4)
         self.alpha = self.doubles(NULL, 0, room)
         self.work = self.doubles(NULL, 0, 3 * room)
@@ -102,8 +102,8 @@ cdef class Processes(Expert):
             for basis in self.bases for forgetting, prior_variance, noise in POSTERIORS_OF[task]
         ]
 
-    cdef int reserve_points(self) except -1:
-        Expert.reserve_points(self)
+    cpdef int reserve(self) except -1:
+        Expert.reserve(self)
         return self.reserve_dictionary(min(self.n, self.max_points) + 1)
 
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
@@ -311,8 +311,8 @@ cdef class Processes(Expert):
                 self.position[r], self.member[i] = <int32_t> i, <int32_t> r
         return 0
 
-    cdef void point_removed(self, Py_ssize_t i) noexcept:
-        Expert.point_removed(self, i)
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
+        Expert.swap_remove(self, axis, i)
         if self.member[i] >= 0:
             self.position[self.member[i]] = <int32_t> i
 
@@ -336,8 +336,8 @@ cdef class Processes(Expert):
 
     cdef int fill_grams(self, double **grams) except -1:
         """Write K of the dictionary under every kernel, jitter included: its lower triangle."""
-        cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
-        cdef const Feature *feature
+        cdef Py_ssize_t i, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
+        cdef const Column *column
         cdef CompiledKernel kernel
         cdef int m
         cdef double w
@@ -348,26 +348,25 @@ cdef class Processes(Expert):
         self.reserve_grams()
         for m in range(METRICS):
             memset(self.products[m], 0, ld * ld * 8)
-        for j in range(self.points.n_slots):
-            feature = &self.points.features[j]
-            if feature.key == NULL:
+        for place in range(self.points.columns_allocated):
+            column = &self.points.columns[place]
+            if column.count == 0:
                 continue
             count = 0
-            if feature.dense != NULL:
+            if column.dense != NULL:
                 for r in range(n):
-                    z[r] = value_at(feature.dense, self.position[r], self.points.single)
+                    z[r] = value_at(column.dense, self.position[r], self.points.single)
             else:
-                for r in range(feature.count):
-                    if self.member[feature.owners[r]] >= 0:
-                        z[count], who[count] = feature.amounts[r], self.member[feature.owners[r]]
+                for r in range(column.count):
+                    if self.member[column.owners[r]] >= 0:
+                        z[count], who[count] = column.amounts[r], self.member[column.owners[r]]
                         count += 1
-            place = self.distances.place_of_slot[j]
             for m in range(METRICS):
                 if not self.has_metric(m):
                     continue
                 dots = self.products[m]
-                w = self.distances.weights[m][place] if place >= 0 else 1.0
-                if feature.dense != NULL:
+                w = self.distances.weights[m][place]
+                if column.dense != NULL:
                     for r in range(n):
                         row = dots + r * ld
                         for s in range(r + 1):
@@ -552,7 +551,7 @@ cdef class Processes(Expert):
             or any([posterior["means"].shape != (self.columns, n) for posterior in state["posteriors"]])
         ):
             raise ValueError("the posteriors of a mixture do not match its dictionary and its classes")
-        self.reserve_points()
+        self.reserve()
         self.reserve_dictionary(n)
         Expert.restore(self, state)
         self.n = n
@@ -567,6 +566,20 @@ cdef class Processes(Expert):
     def permuted(self, dict state, list order):
         posteriors = [each | {"means": reordered(each["means"], order)} for each in state["posteriors"]]
         return state | {"posteriors": posteriors}
+
+    def merged(self, merging):
+        """Merge all evidence over one dictionary; the kernels are those with the highest weights."""
+        merging.rows, bases, posteriors = merging.dictionary(self.max_points)
+        kernels = merging.kernels
+        return {
+            "points": np.arange(len(merging.rows), dtype=np.int32),
+            "scales": np.array([kernel.scale for kernel in kernels]),
+            "metrics": np.array([kernel.metric for kernel in kernels], dtype=np.int32),
+            "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in kernels]),
+            **{name: merging.mean_of_processes(name) for name in ("inverse_temperatures", "curvatures", "residuals")},
+            "bases": bases,
+            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, merging.noises())],
+        }
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

@@ -9,7 +9,7 @@ from river_okl._core.inputs cimport convert_coefficients, convert_covariance, in
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 
 from river_okl._core.states import LARGEST_COUNT
 
@@ -38,13 +38,14 @@ cdef class Regression(Expert):
         self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2)
         self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="sum")
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
+    cpdef int reserve(self) except -1:
         """Make room for inputs, between the prediction of a sample and its step, too."""
         cdef Ridge before = self.ridge
-        cdef Py_ssize_t i, size = inputs_for(places)
+        cdef Py_ssize_t i, size = inputs_for(self.scaler.n)
         if size <= before.size:
             return 0
-        self.parts["ridge"] = self.ridge = Ridge(size, *LINEAR)
+        self.parts = ()
+        self.ridge = self.contain("ridge", Ridge(size, *LINEAR))
         for i in range(before.size):
             memcpy(self.ridge.covariance + i * size, before.covariance + i * before.size, (i + 1) * 8)
         memcpy(self.ridge.coef, before.coef, before.size * 8)
@@ -55,7 +56,7 @@ cdef class Regression(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         inputs_of(x, self.ridge.size, self.ridge.inputs)
-        self.ridge.ask(min(self.scaler.size + 1, self.ridge.size))
+        self.ridge.ask(min(self.scaler.n + 1, self.ridge.size))
         p[0] = self.ridge.mean
         return 0
 
@@ -80,22 +81,17 @@ cdef class Regression(Expert):
             self.ridge.coef[i] *= ratio
         self.ridge.coef[0] += shift
         self.ridge.mean = ratio * self.ridge.mean + shift
-        self.change_unit(ratio)
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         cdef Py_ssize_t n = self.ridge.size
         convert_coefficients(to, n, self.ridge.coef)
         convert_covariance(to, n, self.ridge.covariance, n, self.ridge.h)
 
-    cdef void forget(self, list places) noexcept:
+    cpdef void forget(self, Axis axis, list items) noexcept:
         cdef Py_ssize_t place
-        for place in places:
+        for place in items:
             if place < self.ridge.size - 1:
                 self.ridge.restart(1 + place)
-
-    def restore(self, dict state):
-        self.reserve_places(self.scaler.size)
-        Expert.restore(self, state)
 
     def names(self):
         return ["linear"]

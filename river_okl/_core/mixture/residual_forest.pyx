@@ -10,6 +10,7 @@ Residuals are clipped by their own running statistics.  Otherwise an outlier wou
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, update
 from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.table cimport Axis
 
 import numpy as np
 
@@ -21,8 +22,8 @@ cdef class ResidualForest(TargetForest):
     today.
     """
 
-    def __init__(self, str name, Expert base, int n_trees, *, bint as_asked=False, **options):
-        TargetForest.__init__(self, n_trees, **options)
+    def __init__(self, str name, Expert base, Axis features, int n_trees, *, bint as_asked=False, **options):
+        TargetForest.__init__(self, features, n_trees, **options)
         self.name, self.base, self.as_asked = name, base, as_asked
 
     cdef int ask(self, const Sample *x, double *p) except -1:

@@ -21,4 +21,4 @@ cdef class Slopes(Owner):
     cdef void add_by_features(
         self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
     ) noexcept
-    cdef double along(self, int32_t slot) noexcept
+    cdef double along(self, int32_t place) noexcept

@@ -10,7 +10,7 @@ from river_okl._core.gaussian.posterior cimport Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.mixture.processes cimport KERNELS, POSTERIORS
 from river_okl._core.simd cimport linalg, loops
-from river_okl._core.store.points cimport Feature, value_at
+from river_okl._core.store.points cimport Column, value_at
 
 cdef int EVERY = 8                  # slopes are measured at one sample in EVERY
 cdef double NEGLIGIBLE = 1e-3       # weight of a kernel below which its slopes are skipped
@@ -99,7 +99,7 @@ cdef class Slopes(Owner):
                     of_own += 2.0 * bank.alpha[r] * by_own[r]
                     bank.alpha[r] *= by_dot[r]
                 for j in range(x.size):
-                    of_point = self.along(x.slots[j])
+                    of_point = self.along(x.places[j])
                     slope[o * x.size + j] += bank.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
         for o in range(bank.columns):
             for j in range(x.size):
@@ -121,22 +121,22 @@ cdef class Slopes(Owner):
         cdef double *solved = bank.work + 2 * ((bank.max_points + 8) // 8 * 8)
         cdef double *along = self.along_features
         cdef double *together = self.together
-        cdef const Feature *feature
+        cdef const Column *column
         cdef Posterior posterior
         for j in range(size):
             scale = bank.distances.weights[m][x.places[j]]
             for r in range(n):
                 row[r] = 2.0 * scale * x.scaled[j] * by_own[r]
-            if x.slots[j] >= 0:
-                feature = &bank.points.features[x.slots[j]]
-                if feature.dense != NULL:
+            if x.places[j] >= 0:
+                column = &bank.points.columns[x.places[j]]
+                if column.dense != NULL:
                     for r in range(n):
-                        row[r] += scale * by_dot[r] * value_at(feature.dense, bank.position[r], bank.points.single)
+                        row[r] += scale * by_dot[r] * value_at(column.dense, bank.position[r], bank.points.single)
                 else:
-                    for r in range(feature.count):
-                        b = bank.member[feature.owners[r]]
+                    for r in range(column.count):
+                        b = bank.member[column.owners[r]]
                         if b >= 0:
-                            row[b] += scale * by_dot[b] * feature.amounts[r]
+                            row[b] += scale * by_dot[b] * column.amounts[r]
             (<Basis> bank.bases[i]).solve(row, solved)
             for r in range(n):
                 along[r * size + j] = solved[r]
@@ -154,26 +154,26 @@ cdef class Slopes(Owner):
                         together[o * n + r] += scale * means[o * ld + r]
             linalg.add_product(together, n, 1, columns, along, size, size, n, False, self.slope + first * size, size)
 
-    cdef double along(self, int32_t slot) noexcept:
+    cdef double along(self, int32_t place) noexcept:
         """Return Σ_r alpha[r] z_rj over the dictionary; four sums, because an addition waits for the one before."""
         cdef Processes bank = self.processes
-        cdef const Feature *feature
+        cdef const Column *column
         cdef Py_ssize_t r, fours = bank.n // 4 * 4
         cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
         cdef bint single = bank.points.single
-        if slot < 0:
+        if place < 0:
             return 0.0
-        feature = &bank.points.features[slot]
-        if feature.dense != NULL:
+        column = &bank.points.columns[place]
+        if column.dense != NULL:
             for r in range(0, fours, 4):
-                a += bank.alpha[r] * value_at(feature.dense, bank.position[r], single)
-                b += bank.alpha[r + 1] * value_at(feature.dense, bank.position[r + 1], single)
-                c += bank.alpha[r + 2] * value_at(feature.dense, bank.position[r + 2], single)
-                d += bank.alpha[r + 3] * value_at(feature.dense, bank.position[r + 3], single)
+                a += bank.alpha[r] * value_at(column.dense, bank.position[r], single)
+                b += bank.alpha[r + 1] * value_at(column.dense, bank.position[r + 1], single)
+                c += bank.alpha[r + 2] * value_at(column.dense, bank.position[r + 2], single)
+                d += bank.alpha[r + 3] * value_at(column.dense, bank.position[r + 3], single)
             for r in range(fours, bank.n):
-                a += bank.alpha[r] * value_at(feature.dense, bank.position[r], single)
+                a += bank.alpha[r] * value_at(column.dense, bank.position[r], single)
         else:
-            for r in range(feature.count):
-                if bank.member[feature.owners[r]] >= 0:
-                    a += bank.alpha[bank.member[feature.owners[r]]] * feature.amounts[r]
+            for r in range(column.count):
+                if bank.member[column.owners[r]] >= 0:
+                    a += bank.alpha[bank.member[column.owners[r]]] * column.amounts[r]
         return (a + b) + (c + d)

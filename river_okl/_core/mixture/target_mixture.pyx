@@ -30,6 +30,7 @@ from river_okl._core.mixture.vote cimport Vote
 from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
+from river_okl._core.store.table cimport Axis
 from river_okl._core.trees.target_leaf cimport TargetForest
 
 import numpy as np
@@ -83,10 +84,11 @@ cdef inline double bounded(double z) noexcept nogil:
     return fmin(fmax(z, -LARGEST_EXACT), LARGEST_EXACT)
 
 
-def residual_forest(str name, Expert base, int seed, bint as_asked=False):
+def residual_forest(str name, Expert base, Axis features, int seed, bint as_asked=False):
     """Return a forest that learns the residuals of ``base``."""
     return ResidualForest(
-        name, base, TREES_OF_RESIDUALS, as_asked=as_asked, bytes=TREES_OF_RESIDUALS * BYTES_OF_RESIDUALS, seed=seed
+        name, base, features, TREES_OF_RESIDUALS, as_asked=as_asked, bytes=TREES_OF_RESIDUALS * BYTES_OF_RESIDUALS,
+        seed=seed
     )
 
 
@@ -123,12 +125,12 @@ cdef class TargetMixture(Mixture):
         self.processes = Processes(self.distances, terms, dictionary, "regression")
         self.slopes = Slopes(self.processes, FIRST_WITH_SLOPES)
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
-        self.forest = TargetForest(TREES, bytes=TREES * BYTES_OF_A_TREE)
+        self.forest = TargetForest(self.scaler, TREES, bytes=TREES * BYTES_OF_A_TREE)
         self.linear, self.last_target = Regression(self.scaler), LastTarget()
-        difference = residual_forest("difference", self.last_target, 2, True)
+        difference = residual_forest("difference", self.last_target, self.scaler, 2, True)
         additive = Additive(self.scaler, self.linear)
-        residuals = residual_forest("residuals", self.linear, 3)
-        additive_residuals = residual_forest("additive_residuals", additive, 4)
+        residuals = residual_forest("residuals", self.linear, self.scaler, 3)
+        additive_residuals = residual_forest("additive_residuals", additive, self.scaler, 4)
         others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
         self.combiner = Combiner(self.processes, self.linear, self.neighbours, others)
         self.then_combiner = Combiner(self.processes, self.linear, self.neighbours, others, "then_combiner")
@@ -150,14 +152,16 @@ cdef class TargetMixture(Mixture):
         self.then_combiner.first = self.combiner.first
         self.q = self.doubles(NULL, 0, self.n_numbers)
         self.per_prediction.n = PROCESSES
-        self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
-        self.declare(<size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1)
+        self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4, merge="late")
+        self.declare(
+            <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1, merge="late"
+        )
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
         self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
-        self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1)
-        self.declare(<size_t> &self.lowest, "lowest", (), **number)
-        self.declare(<size_t> &self.highest, "highest", (), **number)
+        self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1, merge="max")
+        self.declare(<size_t> &self.lowest, "lowest", (), merge="min", **number)
+        self.declare(<size_t> &self.highest, "highest", (), merge="max", **number)
         self.update_weights()
 
     cdef int answer(self, const Sample *x) except -1:
@@ -318,7 +322,6 @@ cdef class TargetMixture(Mixture):
         for expert in self.experts:
             (<Expert> expert).rescale(ratio, shift)
         self.rescale_predictions(self.p, ratio, shift)
-        self.change.change_unit(ratio)
         self.change_unit(ratio)
 
     cdef int update(self) except -1:

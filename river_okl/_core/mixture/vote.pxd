@@ -17,6 +17,5 @@ cdef class Vote(Expert):
     cdef void correct(self, double *p) noexcept
     cdef double mean(self, const double *p) noexcept
     cdef void score(self, const Outcome *y, double least_rate) noexcept
-    cdef void weigh(self) noexcept
     cdef double running_error(self) noexcept
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept

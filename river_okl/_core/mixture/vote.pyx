@@ -49,11 +49,7 @@ cdef class Vote(Expert):
         self.scratch(<size_t> &self.row, (self.voters,), dtype="i8")
         for i, row in enumerate((n + 1, n, *rows)):
             self.row[i] = row
-        self.weigh()
-
-    cpdef int restored(self) except -1:
-        self.weigh()
-        return 0
+        self.update_derived()
 
     cdef double running_error(self) noexcept:
         """Return the running error of the correction."""
@@ -89,7 +85,7 @@ cdef class Vote(Expert):
         for i in range(self.voters):
             error = fmin(fabs(y.exact - p[self.row[i]]), bound)
             self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, LARGEST_LOSS)
-        self.weigh()
+        self.update_derived()
         self.fill(p)
         error = (y.exact - p[self.n + 1]) / self.size[self.n] - self.ridge.mean  # of the current coefficients
         self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
@@ -102,7 +98,7 @@ cdef class Vote(Expert):
                 self.ridge.inputs[i] = (self.size[i] / size) * (own / self.size[self.n])
         self.ridge.rescale_coefficients(self.ridge.inputs)
 
-    cdef void weigh(self) noexcept:
+    cdef void update_derived(self) noexcept:
         weights_of_losses(self.loss, 1, self.voters, self.weight)
 
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept:
@@ -117,10 +113,6 @@ cdef class Vote(Expert):
             out[e] = self.weight[0] * of_mixture[e] + self.weight[1] * (
                 of_anchor * of_mixture[e] + own[self.n - 1] * of_stack[e] + own[e]
             )
-
-    cdef void rescale(self, double ratio, double shift) noexcept:
-        self.change_unit(ratio)
-        self.weigh()  # as ``restored`` does: rounding differs in the last bit
 
     def names(self):
         return ["correction"]

@@ -1,5 +1,5 @@
-from river_okl._core.store.points cimport Points
+from river_okl._core.store.features cimport Features
 from river_okl._core.store.sample cimport Sample
 
 
-cdef int encode(Points points, object sample, Sample *x) except -1
+cdef int encode(Features features, object sample, Sample *x) except -1

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from *:
     """
@@ -25,17 +25,15 @@ cdef extern from *:
 
 
 cdef struct Sample:
-    # An encoded sample: its items in order, with the slot of each feature (-1: no point has it).  Initialised with
-    # zeros; the owner calls free_sample.
+    # An encoded sample: its items in order, with the place of each feature (-1: unknown).  Initialised with zeros; the
+    # owner calls free_sample.
     Py_ssize_t size, allocated
     PyObject **keys             # owned; keys beyond `size` are from an earlier sample, a guess for the next
-    int32_t *slots
+    int32_t *places
     double *numbers
-    Py_ssize_t version          # of the vocabulary when `slots` were looked up
+    const double *scaled        # values; set by a mixture, borrowed
+    int64_t generation          # of the features when `places` were looked up
     double square               # squared norm
-    # set by a mixture, borrowed:
-    const int32_t *places       # of its features in the scaler; -1: unknown
-    const double *scaled        # values
 
 
 cdef class Frame:

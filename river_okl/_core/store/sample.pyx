@@ -81,7 +81,7 @@ cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
     if size > x.allocated:
         allocated = max(size, 2 * x.allocated, 8)
         x.keys = <PyObject **> aligned_resize(x.keys, x.allocated, allocated, sizeof(PyObject *))
-        x.slots = <int32_t *> aligned_resize(x.slots, x.allocated, allocated, 4)
+        x.places = <int32_t *> aligned_resize(x.places, x.allocated, allocated, 4)
         x.numbers = <double *> aligned_resize(x.numbers, x.allocated, allocated, 8)
         x.allocated = allocated
     return 0
@@ -93,10 +93,10 @@ cdef void free_sample(Sample *x) noexcept:
     for i in range(x.allocated):
         set_key(&x.keys[i], NULL)
     okl_free(x.keys)
-    okl_free(x.slots)
+    okl_free(x.places)
     okl_free(x.numbers)
     x.size = x.allocated = 0
-    x.keys, x.slots, x.numbers = NULL, NULL, NULL
+    x.keys, x.places, x.numbers = NULL, NULL, NULL
 
 
 cdef tuple items_of(dict sample):

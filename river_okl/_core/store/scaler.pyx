@@ -25,6 +25,7 @@ point has are dropped, the longest unseen first.
 
 cimport cython
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
+from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 import numpy as np
@@ -32,11 +33,10 @@ import numpy as np
 from river_okl._core.store.running cimport (
     MEMORY, NONE, OUTLYING, Running, counted, run_with, running_from, running_state, update, waits,
 )
-from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word, set_key
+from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word
 
 from river_okl._core.states import checked_array, checked_whole
 from river_okl._core.store.running import NUMBERS
-from river_okl._core.store.sample import plain, shown
 
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
@@ -52,61 +52,25 @@ cdef int32_t ESTABLISHED = 60       # values before which it may be that far by 
 cdef double RISING = 1.5            # deviations; the last of uniformly rising values is 1.7 from their mean
 cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
 
-COLUMNS = ("place", "first", "last", "count", "centred", "settled")
+COLUMNS = ("first", "last", "count", "centred", "settled")
 
 
 @cython.final
-cdef class Scaler(Owner):
-    """Statistics of features by name, and scaling by them; with ``active=False`` only a list of names."""
+cdef class Scaler(Features):
+    """Features with statistics, and scaling by them; with ``active=False`` values stay as they are."""
 
     def __init__(self, bint active=True):
+        Features.__init__(self)
         self.active = active
-        self.index = {}
-        self.free_places = []
+        self.kept = True
 
-    def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(self.items_allocated):
-            set_key(&self.keys[i], NULL)
-        for i in range(self.size):
-            set_key(&self.features[i].key, NULL)
-
-    def __len__(self):
-        return len(self.index)
-
-    cdef Axis axis(self):
-        """The places of features, for a table's arrays."""
-        cdef Axis axis = Axis("feature", min_room=8, growth_eighths=2)
-        axis.owner, axis.length, axis.needed = self, &self.size, &self.size
-        return axis
-
-    cdef int reserve(self, Py_ssize_t size) except -1:
-        """Reserve room for this many items of a sample."""
-        cdef Py_ssize_t allocated
-        if size > self.items_allocated:
-            allocated = max(size, 2 * self.items_allocated, 8)
-            self.keys = <PyObject **> self.resize(self.keys, self.items_allocated, allocated, sizeof(PyObject *))
-            self.places = <int32_t *> self.resize(self.places, self.items_allocated, allocated, 4)
-            self.items_allocated = allocated
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        cdef Py_ssize_t old = self.capacity
+        Features.reserve(self, n)
+        if self.capacity > old:
+            self.features = <Feature *> self.resize(self.features, self.n, self.capacity, sizeof(Feature))
+            self.marks = <int64_t *> self.resize(self.marks, self.n, self.capacity, 8)
         return 0
-
-    cdef int find(self, const Sample *x) except -1:
-        """Set places[i] to the place of item i, or -1 if its feature was never learned."""
-        cdef Py_ssize_t i
-        self.reserve(x.size)
-        for i in range(x.size):
-            if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
-                place = self.index.get(<object> x.keys[i])
-                set_key(&self.keys[i], x.keys[i])
-                self.places[i] = -1 if place is None else place
-                if self.places[i] >= self.size or (self.places[i] >= 0 and self.features[self.places[i]].key == NULL):
-                    self.places[i] = -1  # an outdated entry, left over because the hash of its name had changed
-        return 0
-
-    cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept:
-        """Set item i to the feature of this place; requires room for the item."""
-        set_key(&self.keys[i], self.features[place].key)
-        self.places[i] = <int32_t> place
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
         """Whether the feature will be centred after the current sample."""
@@ -157,39 +121,38 @@ cdef class Scaler(Owner):
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
-        """Return the number of centred features absent from this sample, or -1 if the sample has a feature twice.
-        Present features are marked with ``stamp``."""
+        """Return the number of centred features absent from this sample; present ones are marked with ``stamp``."""
         cdef Py_ssize_t i, there = 0
+        cdef int32_t place
         self.stamp += 1
         for i in range(x.size):
-            if self.places[i] >= 0:
-                if self.marks[self.places[i]] == self.stamp:
-                    return -1
-                self.marks[self.places[i]] = self.stamp
-                there += self.features[self.places[i]].centred
+            place = x.places[i]
+            if place >= 0 and self.marks[place] != self.stamp:
+                self.marks[place] = self.stamp
+                there += self.features[place].centred
         return self.n_centred - there
 
-    cdef int add_features(self, const Sample *x, Py_ssize_t size) except -1:
+    cdef int add_features(self, Sample *x, Py_ssize_t size) except -1:
         """Add the new features among the first ``size`` items of a sample."""
         cdef Py_ssize_t i
         cdef Feature *feature
-        new = [i for i in range(size) if self.places[i] < 0]
+        new = [i for i in range(size) if x.places[i] < 0]
         if len(new) > 1:  # by name, so that the order of a sample's features does not matter
             new = [i for _, i in sorted([(repr(<object> x.keys[i]), i) for i in new])]
         for i in new:
-            if self.places[i] < 0:
-                self.places[i] = self.place_of(<object> x.keys[i])
-                feature = &self.features[self.places[i]]
-                memset(feature, 0, sizeof(Feature))
-                set_key(&feature.key, x.keys[i])
-                feature.word = is_word(<object> x.keys[i])
-                self.marks[self.places[i]] = self.stamp
+            x.places[i] = self.add(<object> x.keys[i])
+            feature = &self.features[x.places[i]]
+            memset(feature, 0, sizeof(Feature))
+            feature.word = is_word(<object> x.keys[i])
+            self.marks[x.places[i]] = self.stamp
+        if new:
+            self.date(x)
         return 0
 
-    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1:
+    cdef int learn(self, Sample *x, Py_ssize_t size, bint lacking) except -1:
         """Count the first ``size`` items of a sample; ``lacking``: whether ``absent`` found any.
 
-        Requires ``find`` and ``absent`` for this sample.
+        Requires ``absent`` for this sample.
         """
         cdef Py_ssize_t i, j
         cdef Feature *feature
@@ -197,7 +160,7 @@ cdef class Scaler(Owner):
         self.add_features(x, size)
         self.outlying = 0
         for i in range(size):
-            feature = &self.features[self.places[i]]
+            feature = &self.features[x.places[i]]
             if feature.count == 0:
                 feature.first, feature.centred = self.seen + 1, self.seen == 0 and not feature.word
                 self.n_centred += feature.centred
@@ -212,7 +175,7 @@ cdef class Scaler(Owner):
                     feature.settled = False
                 self.outlying += feature.values.run > 0
         if lacking:
-            for j in range(self.size):
+            for j in range(self.n):
                 if self.lacks(j) and not self.is_centred(&self.features[j], False):
                     self.features[j].centred = self.features[j].settled = False
                     self.n_centred -= 1
@@ -249,9 +212,9 @@ cdef class Scaler(Owner):
         self.begin_conversion()
         self.renewed = False
         if self.active:
-            for place in range(self.size):
+            for place in range(self.n):
                 feature = &self.features[place]
-                if feature.key == NULL or feature.word or feature.values.count < LEAST_KNOWN:
+                if feature.word or feature.values.count < LEAST_KNOWN:
                     continue
                 size = self.unit(feature, &centre)
                 if size <= 0.0:
@@ -286,8 +249,8 @@ cdef class Scaler(Owner):
     cdef int begin_conversion(self) except -1:
         """Make room for a conversion, which changes nothing yet."""
         cdef Py_ssize_t place
-        self.ratio = self.doubles(NULL, 0, 2 * self.size)
-        for place in range(self.size):
+        self.ratio = self.doubles(NULL, 0, 2 * self.n)
+        for place in range(self.n):
             self.ratio[place] = 1.0
         return 0
 
@@ -297,50 +260,31 @@ cdef class Scaler(Owner):
         cdef double ratio = feature.size / size, shift = (feature.centre - centre) / size
         if not (1.0 <= LARGEST_RATIO * ratio and ratio <= LARGEST_RATIO and fabs(shift) <= LARGEST_RATIO):
             return False
-        self.ratio[place], self.ratio[self.size + place] = ratio, shift
+        self.ratio[place], self.ratio[self.n + place] = ratio, shift
         return feature.size != size or feature.centre != centre
 
     cdef Conversion conversion(self) noexcept:
         """Return the conversion of the last ``settle`` or ``adopt``."""
-        return Conversion(self.size, self.ratio, self.ratio + self.size)
+        return Conversion(self.n, self.ratio, self.ratio + self.n)
 
     cdef void end_conversion(self) noexcept:
         self.release(self.ratio)
         self.ratio = NULL
 
-    cdef int32_t place_of(self, object key) except -1:
-        """Return a place for a new feature."""
-        cdef int32_t place
-        cdef Py_ssize_t allocated
-        if not self.free_places:
-            if self.size == self.allocated:
-                allocated = max(8, self.allocated + self.allocated // 4)
-                self.features = <Feature *> self.resize(self.features, self.size, allocated, sizeof(Feature))
-                self.marks = <int64_t *> self.resize(self.marks, self.size, allocated, 8)
-                self.allocated = allocated
-            self.free_places.append(self.size)
-            self.size += 1
-        place = self.free_places[len(self.free_places) - 1]
-        if self.index.setdefault(key, place) != place:
-            raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
-        self.free_places.pop()
-        return place
-
-    cdef list forget(self, dict held):
-        """Drop features that are not in ``held`` if there are too many; return the freed places."""
-        cdef Py_ssize_t place
-        if len(self.index) <= SPARE + 2 * len(held):
+    cdef list forget_unseen(self, Points points):
+        """Forget features that no point has, if there are too many; return their places, or None."""
+        cdef Py_ssize_t place, held = points.n_posted + points.n_dense
+        if len(self.index) <= SPARE + 2 * held:
             return None
-        loose = sorted((self.features[<Py_ssize_t> at].last, at) for key, at in self.index.items() if key not in held)
-        gone = [at for _, at in loose[: len(self.index) - len(held) - SPARE // 2]]
-        going = set(gone)
-        self.index = {key: at for key, at in self.index.items() if at not in going}
-        self.free_places += gone
+        loose = sorted([
+            (self.features[place].last, place) for place in range(self.n)
+            if self.names[place] != NULL and points.columns[place].count == 0
+        ])
+        gone = [place for _, place in loose[: len(self.index) - held - SPARE // 2]]
         for place in gone:
             self.n_centred -= self.features[place].centred
-            set_key(&self.features[place].key, NULL)
-        for place in range(self.items_allocated):  # no guess may refer to a free place
-            set_key(&self.keys[place], NULL)
+            memset(&self.features[place], 0, sizeof(Feature))
+            self.forget(place)
         return gone
 
     def statistics(self):
@@ -356,56 +300,42 @@ cdef class Scaler(Owner):
         """Return the state by name, for ``restore``."""
         cdef Feature *feature
         rows, numbers, units = [], [], []
-        for key, place in self.index.items():  # no-cython-lint
+        for place in self.index.values():
             feature = &self.features[<Py_ssize_t> place]
             flags = bool(feature.centred), bool(feature.settled)
-            rows.append((place, feature.first, feature.last, feature.count, *flags))
+            rows.append((feature.first, feature.last, feature.count, *flags))
             numbers.append(running_state(&feature.values))
             units.append((feature.centre, feature.size))
-        kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_, np.bool_)
+        kinds = (np.int64, np.int64, np.int64, np.bool_, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
-        return {
-            "names": [plain(name) for name in self.index],
+        return Features.state(self) | {
             **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
             "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
             "units": np.array(units, dtype=np.float64).reshape(len(units), 2),
-            "free": np.array(self.free_places, dtype=np.int32),
             "seen": self.seen,
             "settled_at": self.settled_at,
         }
 
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
-        cdef Py_ssize_t i
-        cdef Feature *feature
-        names, free, seen = state["names"], state["free"], checked_whole(state, "seen", 0, LARGEST_COUNT)
+        seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
         settled_at = checked_whole(state, "settled_at", 0, seen)
-        place, first, last, count, centred, settled = columns = [state[name] for name in COLUMNS]
-        n = len(names)
-        checked_array(state, "centred", np.bool_, n)
-        checked_array(state, "settled", np.bool_, n)
+        Features.restore(self, state)
+        n = len(self)
+        first = checked_array(state, "first", np.int64, n, 1)
+        last = checked_array(state, "last", np.int64, n, 1, seen)
+        count = checked_array(state, "count", np.int64, n, 1)
+        centred = checked_array(state, "centred", np.bool_, n)
+        settled = checked_array(state, "settled", np.bool_, n)
         units = checked_array(state, "units", np.float64, (n, 2), -4.0 * LARGEST, 4.0 * LARGEST)
-        if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
-            raise ValueError("the features of a scaler do not match")
-        if free.ndim != 1 or not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
-            raise ValueError("the places of a scaler's features do not match")
-        if n and not (first.min() >= 1 and last.min() >= 1 and last.max() <= seen and count.min() >= 1):
-            raise ValueError("the statistics of a scaler are out of range")
         if not (units[settled, 1] > 0.0).all():
             raise ValueError("a unit of a scaler is not positive")
         if state["numbers"].shape != (n, len(NUMBERS)):
             raise ValueError("the numbers of a scaler do not match its features")
         values = [running_from(numbers, "the statistics of a scaler are") for numbers in state["numbers"].tolist()]
-        for i in range(n + free.size):
-            self.place_of(i)
-        self.index = dict(zip(names, place.tolist()))
-        for i, name in enumerate(self.index):
-            feature = &self.features[<Py_ssize_t> place[i]]
-            feature[0] = Feature(
-                NULL, first[i], last[i], count[i], values[i], units[i, 0], units[i, 1], settled[i], centred[i],
-                is_word(name)
+        for i, (name, place) in enumerate(self.index.items()):
+            self.features[<Py_ssize_t> place] = Feature(
+                first[i], last[i], count[i], values[i], units[i, 0], units[i, 1], settled[i], centred[i], is_word(name)
             )
-            set_key(&feature.key, <PyObject *> name)
-        self.free_places = free.tolist()
         self.n_centred = int(centred.sum())
         self.seen, self.settled_at = seen, settled_at

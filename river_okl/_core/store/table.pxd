@@ -8,18 +8,19 @@ cdef enum:
     MAX_AXES = 3
 
 
-cdef class Axis:
-    # A dimension of arrays: its items are points, features or classes.
-    cdef readonly str name          # "point", "feature" or "class"
-    cdef public Py_ssize_t n        # number of items, unless another object counts them
-    cdef readonly Py_ssize_t room   # number of items that the arrays have room for
-    cdef Py_ssize_t min_room        # minimum room, if there is any
-    cdef Py_ssize_t growth_eighths  # eighths of the room that are added when it is full, unless more is needed
-    cdef object owner               # of the two numbers below, if another object counts the items
-    cdef const Py_ssize_t *length   # number of items
-    cdef const Py_ssize_t *needed   # number of items that room is needed for
+cdef struct Conversion:
+    # Of values along an axis to new units: z ← ratio z + shift for each item.
+    Py_ssize_t n
+    double *ratio
+    double *shift
 
-    cdef bint is_full(self) noexcept
+
+cdef class Axis(Owner):
+    # A dimension that arrays of several tables share: its items are points, features or classes.
+    cdef readonly str name          # "point", "feature" or "class"
+    cdef public Py_ssize_t n        # number of items
+    cdef public Py_ssize_t capacity  # number of items that arrays must have room for, if it is larger
+    cdef readonly Py_ssize_t room   # number of items that arrays have room for
 
 
 @cython.final
@@ -50,27 +51,34 @@ cdef class Array:
 
 
 cdef class Table(Owner):
+    cdef readonly str name          # in the state of the table that contains it; None: it is the whole
     cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
-    cdef dict parts                 # contained tables, by name; None: there are none
+    cdef tuple parts                # contained tables
 
+    # Declarations
     cdef int check_new(self, str name) except -1
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
     cdef void **pointer(self, Array array) noexcept
     cdef char *start(self, Array array) noexcept
+    cpdef void discard(self, size_t address) noexcept
+    # Room
+    cpdef int reserve(self) except -1
+    cpdef int grow(self, Axis axis, Py_ssize_t room) except -1
+    cdef int resize_arrays(self, Axis axis, Py_ssize_t room) except -1
+    # Changes of this table and its parts
+    cpdef void forget(self, Axis axis, list items) noexcept
+    cdef void reset(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef int append_class(self, Classes axis) except -1
+    cpdef void change_unit(self, double ratio) noexcept
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1
+    cpdef void copy(self, Table other) noexcept
+    # State
     cdef object buffer(self, Array array)
     cdef object cells(self, Array array)
     cdef object saved(self, Array array)
     cdef int check_saved(self, Array array, dict state) except -1
-    cpdef void discard(self, size_t address) noexcept
-    cpdef int reserve(self) except -1
-    cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
-    cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept
-    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
-    cpdef int append_class(self, Classes axis) except -1
-    cpdef void change_unit(self, double ratio) noexcept
-    cdef void change_units(self, Axis features, const double *ratio, Py_ssize_t n) noexcept
-    cpdef void copy(self, Table other) noexcept
-    cpdef int restored(self) except -1
+    cdef void update_derived(self) noexcept

@@ -10,9 +10,12 @@ An object with arrays is a ``Table``.  Its constructor declares each array, and 
 
 A declared array is saved, checked and merged under its name.  A derived array is computed from declared arrays.  A
 scratch array holds values of the last sample.  All of them grow with their axes.  An array without axes is a number,
-the attribute itself.  A table may contain other tables, which are saved as parts of its state.
+the attribute itself.
 
-An axis is a dimension whose items are points, features (by their places in the scaler) or classes, or that has a fixed
+A table may contain other tables, its parts, which take part in all that happens to it: a model is one table, and grows,
+forgets, converts, saves and restores by one call.  A part with more than declared arrays overrides these methods.
+
+An axis is a dimension whose items are points (``Points``), features (``Features``) or classes, or that has a fixed
 length.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop takes the room
 of an axis from the axis.  Cells beyond the length of an axis have the default value.
 """
@@ -27,8 +30,8 @@ import numpy as np
 from river_okl._core.states import LARGEST_NUMBER, checked_array
 
 
-cdef class Axis:
-    """A dimension that the arrays of a table share: one item per point, feature or class.
+cdef class Axis(Owner):
+    """A dimension that the arrays of a model share: one item per point, feature or class.
 
     Parameters
     ----------
@@ -36,22 +39,10 @@ cdef class Axis:
         "point", "feature" or "class".
     n
         Number of items.
-    min_room
-        Minimum room, if there is any.
-    growth_eighths
-        Number of eighths of the room that are added when it is full.
     """
 
-    def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t min_room=0, Py_ssize_t growth_eighths=0):
-        self.name, self.n, self.room, self.min_room, self.growth_eighths = name, n, n, min_room, growth_eighths
-        self.length = self.needed = &self.n
-
-    cdef bint is_full(self) noexcept:
-        """Whether the axis needs more room than it has."""
-        return self.needed[0] > self.room
-
-    def __len__(self):
-        return self.length[0]
+    def __init__(self, str name, Py_ssize_t n=0):
+        self.name, self.n, self.capacity, self.room = name, n, n, n
 
 
 cdef class Classes(Axis):
@@ -67,7 +58,7 @@ cdef class Classes(Axis):
     """
 
     def __init__(self, Py_ssize_t n, double split=0.0):
-        Axis.__init__(self, "class", n, growth_eighths=1)
+        Axis.__init__(self, "class", n)
         self.split = split
 
     cdef Py_ssize_t after(self) noexcept:
@@ -113,7 +104,7 @@ cdef class Table(Owner):
     """An object with declared arrays."""
 
     def __cinit__(self):
-        self.axes = ()
+        self.axes = self.parts = ()
 
     # Declarations -----------------------------------------------------------------------------------------------------
 
@@ -138,7 +129,7 @@ cdef class Table(Owner):
         low, high
             Bounds of the values that ``restore`` accepts.
         merge
-            Name of a merging rule of ``river_okl.merging.mixture``; None: ``merged`` of this object decides.
+            Name of a rule of ``river_okl.merging.mixture``; None: ``merged`` of this object decides.
         power
             Power of the target's unit in which the values are: 1 for errors, 2 for squared errors.
         of_feature
@@ -183,17 +174,18 @@ cdef class Table(Owner):
         """Declare an array of values of the last sample: they are not moved or reset with the items of an axis."""
         self.declare(address, None, axes, dtype=dtype, scratch=True)
 
-    def contain(self, str name, part):
-        """Add a table that is saved as a part of this table's state; return it."""
+    def contain(self, str name, Table part):
+        """Add a table that is saved under this name, as a part of this table's state; return it."""
         self.check_new(name)
-        self.parts = (self.parts or {}) | {name: part}
+        part.name = name
+        self.parts += (part,)
         return part
 
     cdef int check_new(self, str name) except -1:
         """Raise ValueError if the state has something of this name already."""
         cdef Py_ssize_t i
         taken = [(<Array> self.declared[i]).name for i in range(self.n_declared)]
-        if name is not None and (name in taken or name in (self.parts or {})):
+        if name is not None and (name in taken or name in [part.name for part in self.parts]):
             raise ValueError(f"{name} is declared twice")
         return 0
 
@@ -251,22 +243,27 @@ cdef class Table(Owner):
     # Room -------------------------------------------------------------------------------------------------------------
 
     cpdef int reserve(self) except -1:
-        """Make room for all items of the axes."""
+        """Make room for all items of the axes, and for their capacity."""
         cdef Axis axis
         for axis in self.axes:
-            if axis.is_full():
-                self.grow(axis, axis.needed[0])
+            if axis.n > axis.room or axis.capacity > axis.room:
+                self.grow(axis, max(axis.n, axis.capacity))
+        for part in self.parts:
+            (<Table> part).reserve()
         return 0
 
-    cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
-        """Make room for n items of an axis in every array that has it."""
+    cpdef int grow(self, Axis axis, Py_ssize_t room) except -1:
+        """Make room for so many items of an axis in every array that has it."""
+        if room > axis.room:
+            self.resize_arrays(axis, room)
+            axis.room = room
+        return 0
+
+    cdef int resize_arrays(self, Axis axis, Py_ssize_t room) except -1:
         cdef Py_ssize_t i, j, before, after, row, old = axis.room
-        cdef Py_ssize_t room = max(n, axis.min_room, old + old * axis.growth_eighths // 8)
         cdef Array array
         cdef char *new
         cdef char *cells
-        if n <= old:
-            return 0
         for j in range(self.n_declared):
             array = <Array> self.declared[j]
             if not self.strides(array, axis, &before, &after):
@@ -280,13 +277,22 @@ cdef class Table(Owner):
                     array.clear(new + (i * room + old) * row, (room - old) * after)
             self.release(cells)
             self.pointer(array)[0] = new
-        axis.room = room
+        for part in self.parts:
+            (<Table> part).resize_arrays(axis, room)
         return 0
 
     # Changes ----------------------------------------------------------------------------------------------------------
 
-    cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept:
-        """Set the cells of item i of an axis to the default value."""
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        """Set the cells of these items of an axis to the default value."""
+        cdef Py_ssize_t i
+        for i in items:
+            self.reset(axis, i)
+        for part in self.parts:
+            (<Table> part).forget(axis, items)
+
+    cdef void reset(self, Axis axis, Py_ssize_t i) noexcept:
+        """Set the cells of item i of an axis, in this table alone, to the default value."""
         cdef Py_ssize_t j, k, before, after
         cdef Array array
         for k in range(self.n_declared):
@@ -299,24 +305,28 @@ cdef class Table(Owner):
 
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
         """Remove item i of an axis, whose length is already one less: the last item takes its position."""
-        cdef Py_ssize_t j, k, before, after, row, last = axis.length[0]
+        cdef Py_ssize_t j, k, before, after, row, last = axis.n
         cdef Array array
         cdef char *cells
-        for k in range(self.n_declared):
-            array = <Array> self.declared[k]
-            if i != last and not array.scratch and self.strides(array, axis, &before, &after):
-                row = after * array.item
-                for j in range(before):
-                    cells = <char *> self.pointer(array)[0] + j * axis.room * row
-                    memcpy(cells + i * row, cells + last * row, row)
-        self.reset(axis, last)
+        if axis in self.axes:
+            for k in range(self.n_declared):
+                array = <Array> self.declared[k]
+                if i != last and not array.scratch and self.strides(array, axis, &before, &after):
+                    row = after * array.item
+                    for j in range(before):
+                        cells = <char *> self.pointer(array)[0] + j * axis.room * row
+                        memcpy(cells + i * row, cells + last * row, row)
+            self.reset(axis, last)
+        for part in self.parts:
+            (<Table> part).swap_remove(axis, i)
 
     cpdef int append_class(self, Classes axis) except -1:
         """Add a class (see ``Classes``)."""
         cdef Py_ssize_t i, j, k, before, after
         cdef Array array
         cdef double *cells
-        self.grow(axis, axis.after())
+        if axis.after() > axis.room:
+            self.grow(axis, max(axis.after(), axis.room + axis.room // 8))
         if axis.split and axis.n == 1:
             for k in range(self.n_declared):
                 array = <Array> self.declared[k]
@@ -339,21 +349,27 @@ cdef class Table(Owner):
             if array.power != 0:
                 self.strides(array, None, &size, &after)
                 multiply(array, <double *> self.start(array), size, ratio if array.power == 1 else ratio * ratio)
+        for part in self.parts:
+            (<Table> part).change_unit(ratio)
+        self.update_derived()
 
-    cdef void change_units(self, Axis features, const double *ratio, Py_ssize_t n) noexcept:
-        """Convert arrays in units of the features, whose values x become ratio · x, at their first n places."""
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
+        """Convert what is in units of the features to new units; arrays declared as such are multiplied."""
         cdef Py_ssize_t i, j, place, before, after
         cdef Array array
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
-            if array.of_feature == 0 or not self.strides(array, features, &before, &after):
+            if array.of_feature == 0 or not self.strides(array, axis, &before, &after):
                 continue
-            for place in range(min(n, features.room)):
+            for place in range(min(to.n, axis.room)):
                 for j in range(before):
                     multiply(
-                        array, <double *> self.start(array) + (j * features.room + place) * after, after,
-                        ratio[place] ** array.of_feature
+                        array, <double *> self.start(array) + (j * axis.room + place) * after, after,
+                        to.ratio[place] ** array.of_feature
                     )
+        for part in self.parts:
+            (<Table> part).change_units(axis, to)
+        return 0
 
     cpdef void copy(self, Table other) noexcept:
         """Copy another table of the same declarations and sizes, the last sample included."""
@@ -363,9 +379,8 @@ cdef class Table(Owner):
             array = <Array> self.declared[i]
             self.strides(array, None, &size, &after)
             memcpy(self.start(array), other.start(<Array> other.declared[i]), size * array.item)
-        if self.parts is not None:
-            for name in self.parts:
-                (<Table> self.parts[name]).copy(other.parts[name])
+        for part, of_other in zip(self.parts, other.parts):
+            (<Table> part).copy(of_other)
 
     # State ------------------------------------------------------------------------------------------------------------
 
@@ -380,7 +395,7 @@ cdef class Table(Owner):
         """Return the cells in use, as a view."""
         cdef Py_ssize_t k
         numbers = [array.axes[k] for k in range(array.n_axes)]
-        lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
+        lengths = [number if number >= 0 else self.axes[-1 - number].n for number in numbers]
         return self.buffer(array)[(..., *[slice(n) for n in lengths])]
 
     cdef object saved(self, Array array):
@@ -411,7 +426,7 @@ cdef class Table(Owner):
             array = <Array> self.declared[i]
             if array.name is not None:
                 found[array.name] = self.saved(array)
-        return found | {name: part.state() for name, part in (self.parts or {}).items()}
+        return found | {part.name: part.state() for part in self.parts}
 
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
@@ -423,32 +438,35 @@ cdef class Table(Owner):
         for array in named:
             cells = self.cells(array)
             cells[np.tri(len(cells), dtype=bool) if array.triangle else ...] = state[array.name]
-        for name, part in (self.parts or {}).items():
-            part.restore(state[name])
-        self.restored()
+        for part in self.parts:
+            part.restore(state[part.name])
+        self.update_derived()
 
-    cpdef int restored(self) except -1:
-        """Compute the derived arrays after a restore."""
-        return 0
+    cdef void update_derived(self) noexcept:
+        """Compute the derived arrays, after a restore or a change of unit."""
 
     def permuted(self, dict state, list order):
         """Return a state of this object in which class c is the former class order[c]."""
         found = dict(state)
         for array, axes in self.arrays():
             for k, axis in enumerate(axes):
-                if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or len(axis) > 1):
+                if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or axis.n > 1):
                     found[array.name] = np.take(state[array.name], order, axis=k)
                 elif isinstance(axis, Classes) and order == [1, 0]:
                     found[array.name] = -state[array.name]
-        for name, part in (self.parts or {}).items():
-            found[name] = part.permuted(state[name], order)
+        for part in self.parts:
+            found[part.name] = part.permuted(state[part.name], order)
         return found
+
+    def merged(self, merging):
+        """Return the merged state of several tables (``river_okl.merging.mixture.Merging``), except their parts."""
+        return merging.arrays(self)
 
     def _check(self):
         """Assert the invariants, by brute force."""
         cdef Array array
         for axis in self.axes:
-            assert 0 <= len(axis) <= axis.room
+            assert 0 <= axis.n <= axis.room and axis.capacity <= axis.room
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
             assert self.start(array) != NULL
@@ -459,7 +477,7 @@ cdef class Table(Owner):
             unused[(..., *[slice(n) for n in self.cells(array).shape])] = False
             default = np.frombuffer(array.blank[:array.item], array.dtype)
             assert (cells[unused] == default).all(), array.name
-        for part in (self.parts or {}).values():
+        for part in self.parts:
             part._check()
 
 

@@ -1,11 +1,9 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.store.memory cimport Owner
-from river_okl._core.store.scaler cimport Scaler
 
 
 cdef class Words(Owner):
-    cdef Scaler scaler
     cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
     cdef list fresh             # keys made by the last encoded sample
     cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, the newest of each set first; 0: none
@@ -14,11 +12,11 @@ cdef class Words(Owner):
     cdef uint64_t rest          # the sum of these hashes
 
     cdef void begin(self) noexcept
-    cdef bint knows(self, object name) except -1
     cdef object find(self, object name, object word)
     cdef int learn(self) except -1
     cdef void count(self, int64_t found) noexcept
-    cdef int register(self, bint forgotten) except -1
+    cdef int register(self, list keys) except -1
+    cdef int register_all(self, dict index) except -1
 
 
 cdef uint64_t hash_of_name(object name) except? 0

@@ -75,10 +75,9 @@ def named(features):
 
 
 cdef class Words(Owner):
-    """The words among the features of a scaler."""
+    """The words among the features of a model."""
 
-    def __init__(self, Scaler scaler):
-        self.scaler = scaler
+    def __init__(self):
         self.keys = {}
         self.fresh = []
 
@@ -88,10 +87,6 @@ cdef class Words(Owner):
         self.rest = 0
         if self.fresh:
             self.fresh = []
-
-    cdef bint knows(self, object name) except -1:
-        """Whether this is a numeric feature, for which a word is a gap."""
-        return name in self.scaler.index
 
     cdef object find(self, object name, object word):
         """Return the key of a word of the current sample, or None if the word is not a feature (yet)."""
@@ -136,24 +131,27 @@ cdef class Words(Owner):
             ways[i] = ways[i - 1]
         ways[0] = found
 
-    cdef int register(self, bint forgotten) except -1:
-        """Register the sample's new features, and drop the features that the scaler has forgotten."""
-        if forgotten:
-            self.keys = {}
-        for key in (list(self.scaler.index) if forgotten else self.fresh):
+    cdef int register(self, list keys) except -1:
+        """Register the words among new features."""
+        for key in keys:
             if is_word(key):
                 self.keys.setdefault(key[1], {})[key[2]] = key
         self.fresh = []
         return 0
 
+    cdef int register_all(self, dict index) except -1:
+        """Register the words among all features, and no others."""
+        self.keys = {}
+        return self.register(list(index))
+
     def state(self):
-        """Return the words seen once, for ``restore``; words that are features are in the scaler's state."""
+        """Return the words seen once, for ``restore``; words that are features are among the names."""
         size = 0 if self.once == NULL else SETS * WAYS
         found = viewed(self.once, size, np.dtype(np.int64)).reshape(-1, WAYS)[:, ::-1]
         return found[found != 0]
 
     def restore(self, seen_once):
-        """Resume from a state, after the scaler was restored."""
+        """Resume from a state; call ``register_all`` afterwards."""
         if not isinstance(seen_once, np.ndarray) or seen_once.dtype != np.int64 or seen_once.ndim != 1:
             raise ValueError("the words seen once are not an array of hashes")
         if seen_once.size > SETS * WAYS or not seen_once.all():
@@ -162,7 +160,6 @@ cdef class Words(Owner):
             self.once = <int64_t *> self.resize(NULL, 0, SETS * WAYS, 8)
         for each in seen_once.tolist():
             self.count(each)
-        self.register(True)
 
 
 cdef inline Py_ssize_t of_set(int64_t found) noexcept nogil:

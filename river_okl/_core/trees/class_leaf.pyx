@@ -10,6 +10,7 @@ from libc.math cimport exp, log
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
+from river_okl._core.store.table cimport Axis
 from river_okl._core.trees.forest cimport LEAST_BRANCH, Best, Forest, compare
 from river_okl._core.trees.tree cimport Block, Tree
 
@@ -50,9 +51,9 @@ cdef class ClassForest(Forest):
         # [n_classes] weights
         return <float *> block + sizeof(Block) // 4
 
-    def __init__(self, int n_trees, **options):
+    def __init__(self, Axis features, int n_trees, **options):
         self.numbers, self.bound, self.lead = 1, MAX_LEAVES, 1.0
-        Forest.__init__(self, n_trees, 2, **options)
+        Forest.__init__(self, features, n_trees, 2, **options)
         self.by_counts = <int32_t *> self.resize(NULL, 0, 3 * n_trees, 4)
         self.by_bayes, self.voted = self.by_counts + n_trees, self.by_counts + 2 * n_trees
 

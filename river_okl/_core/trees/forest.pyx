@@ -22,7 +22,7 @@ import numpy as np
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.sample cimport Sample
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.trees.tree cimport TEST_EVERY
 
 from river_okl._core.states import checked_whole
@@ -58,8 +58,8 @@ for _k in range(POISSON):
 cdef class Forest(Trees):
     """An expert of trees, whose leaves a subclass defines; parameters are those of ``Trees``."""
 
-    def __init__(self, int n_trees, Py_ssize_t n_classes, **options):
-        Trees.__init__(self, n_trees, n_classes, **options)
+    def __init__(self, Axis features, int n_trees, Py_ssize_t n_classes, **options):
+        Trees.__init__(self, features, n_trees, n_classes, **options)
         self.name, self.rows = "forest" if self.one_in == 1 else "random_forest", 1
 
     # What the kind of leaf defines ------------------------------------------------------------------------------------
@@ -99,12 +99,12 @@ cdef class Forest(Trees):
         self.fresh = False
         return 0
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
-        Trees.rescale_features(self, to)
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
+        Trees.change_units(self, axis, to)
         self.fresh = False
 
-    cdef void forget(self, list places) noexcept:
-        Trees.forget(self, places)
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        Trees.forget(self, axis, items)
         self.fresh = False
 
     # A sample ---------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ cdef class Forest(Trees):
     ) noexcept nogil:
         """Learn the last sample of ``vote``, with its class or target and its weight.
 
-        Requires a place for every feature, and a call of ``reserve_places`` since the last sample was learned.
+        Requires a place for every feature, and a call of ``reserve`` since the last sample was learned.
         """
         cdef int t, k
         cdef uint32_t u
@@ -287,22 +287,21 @@ cdef class Forest(Trees):
             size = max(size, places[i] + 1)
         while self.n_classes > 1 and target >= self.n_classes:
             self.add_class()
-        self.reserve_places(size)
+        self.features.n = max(self.features.n, size)
+        self.reserve()
         self.take_sample(
             &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w
         )
 
     def act(self, action, one=None, other=None):
-        """Call ``add_class``, ``forget``, ``rescale`` or ``rescale_features``, which Python cannot call."""
+        """Call ``add_class``, ``change_units`` or ``rescale``, which Python cannot call."""
         cdef double[::1] ratio, shift
         cdef Conversion to
         if action == "add_class":
             self.add_class()
-        elif action == "forget":
-            self.forget([int(place) for place in one])
         elif action == "convert":
             ratio, shift = one, other
             to = Conversion(ratio.shape[0], &ratio[0], &shift[0])
-            self.rescale_features(&to)
+            self.change_units(self.features, &to)
         else:
             self.rescale(one, other)

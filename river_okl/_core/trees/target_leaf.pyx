@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_losses
+from river_okl._core.store.table cimport Axis
 from river_okl._core.trees.forest cimport GROWN, LEAST_BRANCH, Best, compare
 from river_okl._core.trees.tree cimport Block, Tree
 
@@ -40,9 +41,9 @@ cdef double LARGEST_TARGET = 1e9
 cdef class TargetForest(Forest):
     """Regression trees; parameters are those of ``Trees``."""
 
-    def __init__(self, int n_trees, **options):
+    def __init__(self, Axis features, int n_trees, **options):
         self.numbers, self.bound, self.least, self.scale = 2, MAX_LEAVES, -2.0 * LARGEST_TARGET, 1.0
-        Forest.__init__(self, n_trees, 1, **options)
+        Forest.__init__(self, features, n_trees, 1, **options)
 
     # A sample ---------------------------------------------------------------------------------------------------------
 

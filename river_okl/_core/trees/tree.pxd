@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.store.table cimport Axis
 
 cdef float TEST_EVERY
 
@@ -41,6 +42,7 @@ cdef struct Tree:
 
 
 cdef class Trees(Expert):
+    cdef Axis features
     cdef readonly int n_trees
     cdef readonly Py_ssize_t one_in         # number of features per candidate of a leaf, if all candidates fit
     cdef readonly Py_ssize_t bytes          # bound of the statistics

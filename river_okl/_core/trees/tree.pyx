@@ -19,7 +19,7 @@ import numpy as np
 
 from river_okl._core.splitmix cimport next_random, scrambled
 from river_okl._core.store.memory cimport viewed
-from river_okl._core.store.scaler cimport Conversion
+from river_okl._core.store.table cimport Axis, Conversion
 
 from river_okl._core.states import checked_array
 
@@ -72,6 +72,8 @@ cdef class Trees(Expert):
 
     Parameters
     ----------
+    features
+        The axis of the features.
     n_trees
         Number of trees.
     n_classes
@@ -85,13 +87,15 @@ cdef class Trees(Expert):
     """
 
     def __init__(
-        self, int n_trees, Py_ssize_t n_classes, *, Py_ssize_t one_in=1, Py_ssize_t bytes=15 << 14, uint64_t seed=1
+        self, Axis features, int n_trees, Py_ssize_t n_classes, *, Py_ssize_t one_in=1, Py_ssize_t bytes=15 << 14,
+        uint64_t seed=1
     ):
         cdef int t
         if self.numbers == 0 or self.trees != NULL:
             raise TypeError("trees have leaves of classes or of a target, and are made once")
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
+        self.features = features
         self.n_trees, self.one_in, self.bytes, self.random = n_trees, one_in, bytes, seed
         self.cells = BINS * self.numbers
         self.trees = <Tree *> self.resize(NULL, 0, n_trees, sizeof(Tree))
@@ -115,10 +119,10 @@ cdef class Trees(Expert):
 
     # Room -------------------------------------------------------------------------------------------------------------
 
-    cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Make room for features at this many places, for one more leaf of every tree, and for its block."""
+    cpdef int reserve(self) except -1:
+        """Make room for all features, for one more leaf of every tree, and for its block."""
         cdef int t
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, places = self.features.n
         for t in range(self.n_trees):
             if self.trees[t].n_leaves == self.trees[t].room:
                 self.reserve_leaves(&self.trees[t])
@@ -441,7 +445,7 @@ cdef class Trees(Expert):
             self.low[j] = min(self.low[j] + <float> 0.02 * width, <float> 0.0)
             self.high[j] = max(self.high[j] - <float> 0.02 * width, <float> 0.0)
 
-    cdef void rescale_features(self, const Conversion *to) noexcept:
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         """Convert cuts, and the ranges of bins."""
         cdef int t
         cdef int32_t i, j
@@ -471,7 +475,7 @@ cdef class Trees(Expert):
                 self.low[j] = min(converted(to, j, self.low[j]), <float> 0.0)
                 self.high[j] = max(converted(to, j, self.high[j]), <float> 0.0)
 
-    cdef void forget(self, list places) noexcept:
+    cpdef void forget(self, Axis axis, list items) noexcept:
         """Drop the features at these places, which new features may take."""
         cdef int t
         cdef int32_t i
@@ -480,7 +484,7 @@ cdef class Trees(Expert):
         cdef Tree *tree
         self.place_values(NULL, NULL, 0)
         memset(self.present, 0, self.places * 4)  # marks, for now
-        for place in places:
+        for place in items:
             if place < self.places:
                 self.present[place] = 1
         for t in range(self.n_trees):
@@ -488,7 +492,7 @@ cdef class Trees(Expert):
             for i in range(2 * tree.n_leaves - 1):
                 if tree.nodes[i].feature >= 0 and self.present[tree.nodes[i].feature]:
                     tree.nodes[i].feature = GONE
-        for place in places:
+        for place in items:
             if place >= self.places:
                 continue
             self.low[place] = self.high[place] = 0.0
