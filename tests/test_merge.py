@@ -163,7 +163,7 @@ def test_a_merged_variance_includes_the_distance_of_the_means():
 def test_residuals_are_averaged_in_one_unit():
     def squares(model):
         state = model._f.state()
-        return state["combiner"]["residuals"] * state["size"] ** 2  # in units of the target
+        return state["today"]["combiner"]["residuals"] * state["size"] ** 2  # in units of the target
 
     parts = [[(x, scale * y) for x, y in streams.dense(streams.REGRESSION, seed=scale)] for scale in (1, 10)]
     a, b = trained(river_okl.OKLRegressor(), *parts)

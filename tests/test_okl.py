@@ -207,15 +207,15 @@ def test_every_prediction_has_a_distribution():
     assert predicted.mu == model.predict_one(x)
     assert 0.0 < predicted.sigma < 10.0
     make, options, state = model._f.__reduce__()
-    state["combiner"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant have no points
-    state["vote"]["regression"]["coef"][:6] = [1e-3, 1e-3, -2e-3, 1e-3, 2e-3, -1e-3]
-    state["vote"]["regression"]["coef"][6:] = [0.0] * 8 + [1e-3, 0.0]  # nor has any other expert but the stack
-    state["vote"]["sizes"][:15] = 100.0  # nobody is too far off for the correction
+    state["today"]["combiner"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant have no points
+    state["today"]["vote"]["regression"]["coef"][:6] = [1e-3, 1e-3, -2e-3, 1e-3, 2e-3, -1e-3]
+    state["today"]["vote"]["regression"]["coef"][6:] = [0.0] * 8 + [1e-3, 0.0]  # nor has any other expert but the stack
+    state["today"]["vote"]["sizes"][:15] = 100.0  # nobody is too far off for the correction
     processes, stack, both = [0.0, -700.0, -700.0], [-700.0, -700.0, 0.0], [0.0, -700.0, 0.0]
     cases = (processes, 1.0, 1e3), (stack, 1.0, 1e3), (both, 1.0, 1e3), (both, 1e3, 1.0), (both, 1.0, 1.1)
     for weights, *losses in cases:
-        state["combiner"]["log_weights"] = np.array(weights)
-        state["vote"]["losses"] = np.array([*losses, *[1e3] * 6])
+        state["today"]["combiner"]["log_weights"] = np.array(weights)
+        state["today"]["vote"]["losses"] = np.array([*losses, *[1e3] * 6])
         model._f = make(*options)
         model._f.restore(state)
         explained = sum(c for _, c in model.explain_one(x))
@@ -659,8 +659,8 @@ def test_one_heavy_sample_does_not_silence_the_others():
 WRONG = {  # part: array, and the place in it
     "": {
         "n_classes": [1, 2**20], "seen": [-1, 2.0], "updates": [2**31], "then_is_known": [2],
-        "target": [(math.nan,) * 8], "log_weights 0": [1.0, math.nan], "weights": [np.ones(2)], "weights 0": [-1.0],
-        "weights 1": [math.nan], "shares 0": [-1.0], "log_then": [np.zeros(3)],
+        "target": [(math.nan,) * 8], "weights": [np.ones(2)], "weights 0": [-1.0], "weights 1": [math.nan],
+        "shares 0": [-1.0],
         "late_shares": [np.array([0.5, 0.5])], "late_shares 0": [1.5, math.nan],
     },
     "processes": {
@@ -683,10 +683,12 @@ WRONG = {  # part: array, and the place in it
         "counts 0": [-1.0], "fit 0": [0.0],
     },
     "stack": {"coefficients": [np.zeros(3)], "covariance 0 0": [math.inf]},
-    "combiner": {
-        "stack covariance": [np.zeros(8)],
-        "stack covariance 0": [math.inf], "log_weights 0": [math.nan, 1.0], "residuals": [np.ones(2)],
-        "residuals 0": [0.0],
+    "today": {"log_weights 0": [1.0, math.nan]},
+    "then": {"log_weights": [np.zeros(3)]},
+    "regression today": {
+        "combiner stack covariance": [np.zeros(8)], "combiner stack covariance 0": [math.inf],
+        "combiner log_weights 0": [math.nan, 1.0], "combiner residuals": [np.ones(2)], "combiner residuals 0": [0.0],
+        "vote losses 0": [-1.0], "vote regression coef 0": [math.inf], "residuals 0": [0.0],
     },
     "regression linear": {"ridge coef": [np.zeros(3)], "ridge coef 0": [math.nan], "residual": [0.0]},
     "additive": {
@@ -696,7 +698,6 @@ WRONG = {  # part: array, and the place in it
     "dependence": {"total 0": [math.nan], "numbers 0 0": [-1.0], "sums": [np.zeros(3)]},
     "last_target": {"last": [math.nan]},
     "residuals": {"residuals": [(math.nan,) * 8], "units": [np.zeros(2)]},
-    "vote": {"losses 0": [-1.0], "regression coef 0": [math.inf]},
     "intervals": {"size": [0.0], "seen": [-1]},
     "change": {"variance": [-1.0]},
 }  # fmt: skip
@@ -713,7 +714,7 @@ WRONG = {  # part: array, and the place in it
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    parts = ("combiner", "target", "vote", "intervals", "regression linear", "additive", "last_target", "residuals")
+    parts = ("regression today", "target", "intervals", "regression linear", "additive", "last_target", "residuals")
     regression, path = path[0] in parts, (path[0].removeprefix("regression "), *path[1:])
     model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):

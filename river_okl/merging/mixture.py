@@ -93,7 +93,7 @@ class Mixed:
         self.places: NDArray[np.int32] = scaler["places"]  # of these features in its metrics and linear models
         columns = [self.processes[name].tolist() for name in ("scales", "metrics", "means")]
         self.kernels = [KernelChoice(scale, metric, *means) for scale, metric, means in zip(*columns, strict=True)]
-        weights = np.exp(self.state["log_weights"])
+        weights = np.exp(self.state["today"]["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
         self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
@@ -109,7 +109,9 @@ class Mixed:
 
     def part(self, table: Any) -> State:
         """Return the state of a table in the mixture, or of the mixture itself."""
-        found: State = self.state[table.name] if table.name else self.state
+        found: State = self.state
+        for name in table.path:
+            found = found[name]
         return found
 
     def in_order(self) -> list[Hashable]:
@@ -256,10 +258,11 @@ class Merging:
         ends = [(e, each.part(table)[name]) for e, each in self.by_evidence]
         return np.int64(round(first + sum(e * (end - first if end >= first else end) for e, end in ends)))
 
-    def late(self, table: Any, name: str) -> Any:
+    def late(self, table: Any) -> State:
         """Return what is known of late labels, if one shard alone has learned classes; otherwise it is new."""
         alone = len(self.active) == 1 and self.task != "regression"
-        return self.first.part(table)[name] if alone else table.state()[name]
+        found: State = self.first.part(table) if alone else table.state()
+        return found
 
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
@@ -407,9 +410,9 @@ class Merging:
         """Return values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
-    def mean_of_processes(self, name: str) -> Arrays:
+    def mean_of_processes(self, of: Callable[[State], Arrays]) -> Arrays:
         """The average of an array of the processes, for the kernels that correspond to the merged ones."""
-        found: Arrays = self.mean(lambda each: self.of_processes(each, each.processes[name]))
+        found: Arrays = self.mean(lambda each: self.of_processes(each, of(each.state)))
         return found
 
     def noises(self) -> list[float]:
@@ -428,7 +431,7 @@ class Merging:
 
     def log_weights(self) -> Arrays:
         def of(each: Mixed) -> Arrays:
-            own = each.state["log_weights"]
+            own = each.state["today"]["log_weights"]
             late = [NEWCOMER * (each.kernels[each.source(kernel)].kind != kernel.kind) for kernel in self.kernels]
             processes = self.of_processes(each, own) - np.repeat(late, len(POSTERIORS_OF[self.task]))
             return np.concatenate([processes, own[each.n_processes :]])
@@ -523,7 +526,6 @@ class Merging:
             "points": stored(points, f.budget + 2, self.names)["points"],
             "scaler": self.scaler,
             "words": self.words(),
-            "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "seen": self.seen,
@@ -535,7 +537,7 @@ class Merging:
 RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
     "mean": lambda merging, table, name: merging.averaged(merging.each(table, name)),
     "sum": Merging.counted,
-    "late": Merging.late,
+    "late": lambda merging, table, name: merging.late(table)[name],
     "first": lambda merging, table, name: merging.first.part(table)[name],
     "min": lambda merging, table, name: min(each.part(table)[name] for _, each in merging.active),
     "max": lambda merging, table, name: max(each.part(table)[name] for _, each in merging.active),

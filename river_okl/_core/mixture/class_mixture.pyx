@@ -22,7 +22,8 @@ from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
+from river_okl._core.mixture.judgement cimport DISCOUNT, Judgement, newcomer
+from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport Processes
@@ -104,14 +105,15 @@ cdef class ClassMixture(Mixture):
         self.dependence = Dependence(self.scaler)
         self.experts = *others, *([self.stack] if "stack" not in without else []), self.dependence
         self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
-        self.assemble(Change(DEVIATIONS, LEAST_RISE))
-        self.stack.weight = self.weight
+        predictions = self.per_prediction
+        self.assemble(Judgement(predictions), Judgement(predictions), Change(DEVIATIONS, LEAST_RISE))
+        self.stack.weight = self.today.weight
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0, merge="mean")
         self.forget_then()
         self.per_prediction.n = self.rows
         for forest in forests:
             if forest in others:
-                self.log_weight[(<Expert> forest).first] = -newcomer
+                self.today.log_weight[(<Expert> forest).first] = -newcomer
         self.update_weights()
 
     def __reduce__(self):
@@ -163,15 +165,15 @@ cdef class ClassMixture(Mixture):
         if self.n_classes > 3:
             self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
         else:  # naive Bayes starts to predict, and the stack restarts
-            largest = self.log_weight[0]
+            largest = self.today.log_weight[0]
             for e in range(1, self.per_prediction.n - (self.stack in self.experts)):
-                largest = fmax(largest, self.log_weight[e])
+                largest = fmax(largest, self.today.log_weight[e])
             self.pending.begin(self.n_numbers)
             self.forget_then()
             self.per_prediction.n = self.rows
             for expert in (self.bayes, self.stack):
                 if expert in self.experts:
-                    self.log_weight[(<Expert> expert).first] = largest - newcomer
+                    self.today.log_weight[(<Expert> expert).first] = largest - newcomer
         self.update_weights()
         return 0
 
@@ -179,7 +181,7 @@ cdef class ClassMixture(Mixture):
         """Write all predictions, and the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
         Mixture.answer(self, x)
-        self.average(self.weight, self.mixed)
+        self.average(self.today.weight, self.mixed)
         self.final = self.mixed
         if self.then_is_known and self.pending.late:
             self.conclude()
@@ -212,7 +214,8 @@ cdef class ClassMixture(Mixture):
         """Compute the other two answers that have a share."""
         cdef Py_ssize_t o
         cdef double total = 0.0
-        self.average(self.then if self.then_is_known and not self.change.left else self.weight, self.of_then)
+        cdef Judgement then = self.then if self.then_is_known and not self.change.left else self.today
+        self.average(then.weight, self.of_then)
         for o in range(self.n_classes):
             total += self.bayes.counts[o] + 0.5
         for o in range(self.n_classes):
@@ -271,11 +274,11 @@ cdef class ClassMixture(Mixture):
         if y.late:
             self.learn_shares(y)
         for e in range(self.rows):
-            self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log_of(y.p[e * n + c])
+            self.today.take(e, y.counts * log_of(y.p[e * n + c]), DISCOUNT)
         if self.then_is_known and not self.change.left:
             evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
             for e in range(self.rows):
-                self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.as_asked[e * n + c])
+                self.then.take(e, evidence * log_of(y.as_asked[e * n + c]), y.discount)
 
     @property
     def expert_weights(self):
@@ -283,9 +286,9 @@ cdef class ClassMixture(Mixture):
         cdef Py_ssize_t e
         cdef bint late = self.then_is_known and self.pending.late and not self.change.left
         names = [name for expert in self.experts for name in expert.names()]
-        weights = [self.weight[e] for e in range(self.rows)]
+        weights = [self.today.weight[e] for e in range(self.rows)]
         if late:
-            weights = [self.shares[0] * self.then[e] + self.shares[1] * weight for e, weight in enumerate(weights)]
+            weights = [self.shares[0] * self.then.weight[e] + self.shares[1] * weights[e] for e in range(self.rows)]
             weights = [weight / sum(weights) for weight in weights]
         return [*zip(names, weights)]
 

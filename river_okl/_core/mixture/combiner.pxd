@@ -1,15 +1,15 @@
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.ridge cimport Ridge
-from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.table cimport Table
 
 cdef enum:
     ESTIMATES = 3
 
 
-cdef class Combiner(Expert):
+cdef class Combiner(Table):
     cdef Processes processes
     cdef Neighbours neighbours
     cdef Regression linear
@@ -22,5 +22,7 @@ cdef class Combiner(Expert):
 
     cdef void mix(self, double linear, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
-    cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept
-    cdef void fill(self, const double *p) noexcept
+    cdef double ask_stack(self, const double *p) noexcept
+    cdef void score(self, const Outcome *y, const double *p, const double *estimates, double least_rate) noexcept
+    cdef bint learn(self, const Outcome *y) except -1
+    cdef void rescale(self, double ratio, double shift) noexcept

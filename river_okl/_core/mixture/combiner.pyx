@@ -22,14 +22,11 @@ cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # bound of one sample's error in a running residual, in standard deviations
 
 
-cdef class Combiner(Expert):
+cdef class Combiner(Table):
     """The estimates and their weights, for a target in units of its standard deviation."""
 
-    def __init__(
-        self, Processes processes, Regression linear, Neighbours neighbours, tuple others, str name="combiner"
-    ):
+    def __init__(self, Processes processes, Regression linear, Neighbours neighbours, tuple others):
         cdef Py_ssize_t i
-        self.name, self.rows = name, 1
         self.processes = processes
         self.linear = linear
         self.neighbours = neighbours
@@ -49,17 +46,9 @@ cdef class Combiner(Expert):
     cdef void update_derived(self) noexcept:
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef int ask(self, const Sample *x, double *p) except -1:
-        """Write the stack's estimate from the predictions before its own."""
-        self.fill(p - self.first)
-        p[0] = self.stack.mean
-        return 0
-
-    cdef void fill(self, const double *p) noexcept:
-        """Evaluate the stack at the processes' means, the linear estimate, a constant and the other predictions.
-
-        The others follow the processes, so that prediction i of theirs is input i + 2.
-        """
+    cdef double ask_stack(self, const double *p) noexcept:
+        """Return the stack's estimate from the processes' means, the linear estimate, a constant and the other
+        predictions, which follow the processes, so that prediction i of theirs is input i + 2."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
@@ -68,6 +57,7 @@ cdef class Combiner(Expert):
         for i in range(self.n_others):
             inputs[PROCESSES + 2 + i] = bounded(p[PROCESSES + i])
         self.stack.ask(PROCESSES + 2 + self.n_others)
+        return self.stack.mean
 
     cdef void mix(self, double linear, double *mean, double *variance) noexcept:
         """Replace the mean and variance of the processes with the mean and variance of the three estimates."""
@@ -88,7 +78,7 @@ cdef class Combiner(Expert):
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
-    cdef void score(self, const Outcome *y, const double *estimates, double least_rate) noexcept:
+    cdef void score(self, const Outcome *y, const double *p, const double *estimates, double least_rate) noexcept:
         """Update the weights of the estimates, then the stack, given a target.  The rate of running residuals is
         1 - DISCOUNT, or ``least_rate`` if that is larger.
 
@@ -111,11 +101,11 @@ cdef class Combiner(Expert):
             )
             self.residual[i] = fmax(self.residual[i], LEAST_RESIDUAL)
         if y.late:
-            self.fill(y.as_asked)
+            self.ask_stack(p)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
+    cdef bint learn(self, const Outcome *y) except -1:
         """Learn, in the stack, a weight's excess over 1 from predictions of experts that have learned the sample."""
         cdef Py_ssize_t i
         if y.w <= 1.0:
@@ -130,6 +120,7 @@ cdef class Combiner(Expert):
         return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
+        """Change the unit of the target, as experts do."""
         cdef Py_ssize_t i
         cdef double of_means = 0.0
         for i in range(PROCESSES + 2, PROCESSES + 2 + self.n_others):
@@ -139,15 +130,10 @@ cdef class Combiner(Expert):
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
 
-    def names(self):
-        return ["stack"]
-
     def merged(self, merging):
         """Merge the weights of the estimates; the stack restarts."""
-        if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
-            return self.state()
-        weights = merging.mean(lambda each: each.state[self.name]["log_weights"])
-        return Expert.merged(self, merging) | {
+        weights = merging.mean(lambda each: each.part(self)["log_weights"])
+        return Table.merged(self, merging) | {
             "stack": self.merged_stack(merging),
             "log_weights": weights - weights.max(),
         }
@@ -155,7 +141,7 @@ cdef class Combiner(Expert):
     def merged_stack(self, merging):
         """Return a stack that restarts as the mixture's mean, because merged processes have other errors."""
         if len(merging.active) == 1:
-            return merging.first.state[self.name]["stack"]
+            return merging.first.part(self)["stack"]
         weights = np.exp(merging.log_weights())
         coef = np.append(weights / weights.sum(), np.zeros(self.stack.size - len(weights)))
         return self.stack.state() | {"coef": coef}

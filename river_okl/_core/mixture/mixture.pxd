@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint64_t
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.judgement cimport Judgement
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
@@ -10,8 +11,6 @@ from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.scaled_points cimport ScaledPoints
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
-
-cdef double DISCOUNT, newcomer
 
 
 cdef class Mixture(ScaledPoints):
@@ -27,12 +26,9 @@ cdef class Mixture(ScaledPoints):
     cdef Py_ssize_t rows                    # number of predictions
     cdef Py_ssize_t n_numbers               # numbers that the mixture is scored on: predictions, mixed
     cdef Axis per_prediction                # the first predictions, which have mixture weights
-    cdef double *log_weight                 # [prediction]
-    cdef double *weight
-    # the same, scored on predictions as asked, once a label has come late
+    cdef readonly Judgement today
+    cdef readonly Judgement then            # scored on predictions as asked, once a label has come late
     cdef bint then_is_known
-    cdef double *log_then                   # [prediction]
-    cdef double *then
     cdef readonly Change change                      # whether predictions as asked are of another concept
     cdef double process_weights[PROCESSES]  # weights of the processes, normalised to a sum of 1
     cdef double *share                      # [KERNELS] sums of these weights since kernels last changed
@@ -68,14 +64,12 @@ cdef class Mixture(ScaledPoints):
     cdef void standardise(self, double target, Outcome *y) noexcept
     cdef void score(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
-    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
-    cdef void begin_then(self) noexcept
     cdef double residual(self, const Outcome *y) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
-    cdef int assemble(self, Change change) except -1
+    cdef int assemble(self, Judgement today, Judgement then, Change change) except -1
     cdef void number_predictions(self) noexcept
     # Periodic updates
     cdef int update(self) except -1

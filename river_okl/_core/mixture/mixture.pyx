@@ -15,6 +15,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     additive.pyx       for a target: that regression plus a function of each feature
     last_target.pyx    for a target: the last one
     residual_forest.pyx  for a target: trees on the residuals of one of these three
+    judgement.pyx      the weights of all these predictions
     combiner.pyx       for a target: the mean of processes, linear regression and a regression on predictions
     ridge.pyx          for a target: linear regression, which the regressions, the vote and the intervals use
     vote.pyx           for a target: the second stage, weighted by absolute errors
@@ -24,14 +25,9 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     pending.pyx        predictions of samples whose labels have not come yet
     change.pyx         whether the stream has changed since these predictions
 
-``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
-averaging of Raftery et al. (2010):
-
-    log w_e ← DISCOUNT log w_e + log p_e(y | x)
-
-scored on the model's predictions when the label comes.  If labels come late there is a second set of weights ("then"),
-scored on the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
-the label came after n others.
+``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task.  A judgement weights their predictions
+(judgement.pyx): that of today, and once labels come late a second one, "then", which is scored on the predictions that
+were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if the label came after n others.
 
 After 2, 3, 5, ... samples the bandwidths and the units of features follow the stream (scaler.pyx).  After ``early``
 samples, and then whenever the stream has grown by one part in ``growth``, but at least every ``LONGEST`` samples, the
@@ -47,10 +43,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.distances cimport EQUAL, Dictionary
 from river_okl._core.loops cimport METRICS
+from river_okl._core.mixture.judgement cimport DISCOUNT
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.scaled_points cimport bounded_weight, following
@@ -61,15 +57,12 @@ from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_predictions
-from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT
 
 cdef double HEAVY = 20.0, LIGHTS = 10.0  # first samples that are forgotten, and light ones that it takes
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
-cdef double newcomer = NEWCOMER
-cdef double DISCOUNT = 0.99             # of log-weights
 # Share of a process's evidence that is kept when a new unit comes into force: some samples were learned before the unit
 # was known.
 cdef double NEW_UNIT = 0.1
@@ -106,12 +99,9 @@ cdef class Mixture(ScaledPoints):
         self.terms = terms
         self.pending = Pending(pending, 0)
         self.per_prediction = Axis("prediction")
+        self.axes += (self.per_prediction,)
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
-        self.declare(<size_t> &self.log_weight, "log_weights", (self.per_prediction,), high=0.0)
-        self.declare(<size_t> &self.log_then, "log_then", (self.per_prediction,), high=0.0, merge="late")
         self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1, merge="late")
-        self.derive(<size_t> &self.weight, (self.per_prediction,))
-        self.derive(<size_t> &self.then, (self.per_prediction,))
         self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
         self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
         self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0, merge="first")
@@ -134,8 +124,11 @@ cdef class Mixture(ScaledPoints):
         self.fresh = False
         return 0
 
-    cdef int assemble(self, Change change) except -1:
-        """Make the experts, which are listed now, and the detector of changes parts of the mixture."""
+    cdef int assemble(self, Judgement today, Judgement then, Change change) except -1:
+        """Make the experts, which are listed now, the judgements and the detector of changes parts of the mixture."""
+        today.name, then.name = "today", "then"
+        self.today, self.then = today, then
+        self.experts += today, then
         for expert in self.experts:
             self.contain(expert.name, expert)
         self.change = self.contain("change", change)
@@ -200,7 +193,8 @@ cdef class Mixture(ScaledPoints):
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
             if y.late and not self.then_is_known:
-                self.begin_then()
+                self.then.copy(self.today)
+                self.then_is_known = True
             self.score(&y)
             self.update_weights()
             self.learn_experts(x, &y)
@@ -371,23 +365,13 @@ cdef class Mixture(ScaledPoints):
         """Compute the weights of the predictions, and the normalised weights of the processes."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
-        weights_of_logs(self.log_weight, self.per_prediction.n, self.weight)
+        self.today.update_derived()
         if self.then_is_known:
-            weights_of_logs(self.log_then, self.per_prediction.n, self.then)
+            self.then.update_derived()
         for e in range(PROCESSES):
-            total += self.weight[e]
+            total += self.today.weight[e]
         for e in range(PROCESSES):
-            self.process_weights[e] = self.weight[e] / total
-
-    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
-        """Restart the weight of prediction ``to``, whose kernel was replaced, below the weight of ``of``."""
-        self.log_weight[to] = self.log_weight[of] - newcomer
-        self.log_then[to] = self.log_then[of] - newcomer
-
-    cdef void begin_then(self) noexcept:
-        """Start the second set of weights, as a copy of the first, when the first label comes late."""
-        memcpy(self.log_then, self.log_weight, self.per_prediction.n * 8)
-        self.then_is_known = True
+            self.process_weights[e] = self.today.weight[e] / total
 
     cdef double residual(self, const Outcome *y) noexcept:
         """Return the residual of the processes' mean, or NaN if there are more than two classes."""
@@ -443,7 +427,8 @@ cdef class Mixture(ScaledPoints):
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
                 for i in range(POSTERIORS):
-                    self.moved(to * POSTERIORS + i, of * POSTERIORS + i)
+                    self.today.moved(to * POSTERIORS + i, of * POSTERIORS + i)
+                    self.then.moved(to * POSTERIORS + i, of * POSTERIORS + i)
                 self.update_weights()
             for i in range(KERNELS):
                 self.share[i] = 0.0
@@ -497,14 +482,14 @@ cdef class Mixture(ScaledPoints):
         memset(mixed, 0, sizeof(mixed))
         mixed[EQUAL] = 1e-9
         for expert in self.holders:
-            (<Expert> expert).add_metrics(self.weight + (<Expert> expert).first, mixed)
+            (<Expert> expert).add_metrics(self.today.weight + (<Expert> expert).first, mixed)
         return self.distances.feature_weights([mixed[m] for m in range(METRICS)])
 
     def highest_weighted(self):
         """Return the mean ‖x-x'‖² over the scale, and the mean ‖x‖², of the highest-weighted kernel."""
         cdef Py_ssize_t i, b
         cdef CompiledKernel kernel
-        weights = [sum([self.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
+        weights = [sum([self.today.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
         kernel = self.processes.kernels[weights.index(max(weights))]
         return kernel.mean_distance, kernel.mean_square
 
@@ -525,13 +510,13 @@ cdef class Mixture(ScaledPoints):
         cdef double[:, ::1] view = out
         if self.points.n:
             for expert in self.experts:
-                (<Expert> expert).explain(self.weight + (<Expert> expert).first, at_sample, &view[0, 0])
+                (<Expert> expert).explain(self.today.weight + (<Expert> expert).first, at_sample, &view[0, 0])
         return out
 
     @property
     def norm2(self):
         """‖E f‖² of the processes, over all columns, averaged by process weights."""
-        return self.processes.norm2(self.weight)
+        return self.processes.norm2(self.today.weight)
 
     # Invariants and state ---------------------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ cdef class Processes(Expert):
     cdef int32_t *metric                # [KERNELS]
     cdef double *inverse_temperature    # [PROCESSES] κ of softmax(κ m) if there are more than two classes
     cdef double *curvature              # [PROCESSES]
-    cdef double *residual               # [PROCESSES] running ratio of squared residual to predicted variance
+    # [PROCESSES] running ratio of squared residual to predicted variance, of the judgement of today; NULL: classes
+    cdef const double *residual
 
     cdef readonly Py_ssize_t max_points  # maximum number of points in the dictionary
     cdef readonly Py_ssize_t n
@@ -52,8 +53,8 @@ cdef class Processes(Expert):
     cdef bint has_metric(self, int m) noexcept
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
     cdef double score(
-        self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
-        double *scale, double *density
+        self, double target, const double *weight, const double *mean, const double *variance, double *scale,
+        double *density, double least_rate
     ) noexcept
     # Adding and removing points
     cdef Py_ssize_t least(self, const double *weight) noexcept

@@ -79,7 +79,6 @@ cdef class Processes(Expert):
         for name, address, default in (
             ("inverse_temperatures", <size_t> &self.inverse_temperature, 6.0),
             ("curvatures", <size_t> &self.curvature, 1.0),
-            ("residuals", <size_t> &self.residual, 1.0),
         ):
             self.declare(address, name, (PROCESSES,), default=default, low=1e-4)
         for i in range(KERNELS):
@@ -210,8 +209,8 @@ cdef class Processes(Expert):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
     cdef double score(
-        self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
-        double *scale, double *density
+        self, double target, const double *weight, const double *mean, const double *variance, double *scale,
+        double *density, double least_rate
     ) noexcept:
         """Write the density of the target under every process, given its predicted mean and variance (with noise);
         return the weighted mean ratio of squared residual to variance.
@@ -226,7 +225,7 @@ cdef class Processes(Expert):
             density[e] = exp(-0.5 * residual / scale[e]) / sqrt(scale[e] * variance[e]) + 1e-6
             scale[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - scale[e]
-            ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_DECAY)
+            ) * fmax(least_rate, 1.0 - SCALE_DECAY)
             scale[e] = fmax(scale[e], 1e-4)
         return surprise
 
@@ -405,7 +404,7 @@ cdef class Processes(Expert):
                 high = i
         if share[low] >= 0.5 * share[high]:
             return False
-        other = 16.0 if self.residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
+        other = 16.0 if self.residual != NULL and self.residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
         for scale, m in (
             (4.0 * self.scale[high], self.metric[high]),
             (other * self.scale[high], self.metric[high]),
@@ -421,7 +420,6 @@ cdef class Processes(Expert):
             for b in range(POSTERIORS):
                 after, before = low * POSTERIORS + b, high * POSTERIORS + b
                 (<Posterior> self.posteriors[after]).take_over(self.posteriors[before])
-                self.residual[after] = self.residual[before]
                 self.inverse_temperature[after] = self.inverse_temperature[before]
                 self.curvature[after] = self.curvature[before]
             to[0], of[0] = low, high
@@ -571,12 +569,16 @@ cdef class Processes(Expert):
         """Merge all evidence over one dictionary; the kernels are those with the highest weights."""
         merging.rows, bases, posteriors = merging.dictionary(self.max_points)
         kernels = merging.kernels
+        calibration = {
+            "inverse_temperatures": lambda state: state["processes"]["inverse_temperatures"],
+            "curvatures": lambda state: state["processes"]["curvatures"],
+        }
         return {
             "points": np.arange(len(merging.rows), dtype=np.int32),
             "scales": np.array([kernel.scale for kernel in kernels]),
             "metrics": np.array([kernel.metric for kernel in kernels], dtype=np.int32),
             "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in kernels]),
-            **{name: merging.mean_of_processes(name) for name in ("inverse_temperatures", "curvatures", "residuals")},
+            **{name: merging.mean_of_processes(of) for name, of in calibration.items()},
             "bases": bases,
             "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, merging.noises())],
         }

@@ -8,25 +8,25 @@ mean of both answers and of the mean of the targets, weighted by their absolute 
 is the answer of today.
 """
 
-from libc.math cimport fabs, fmax, fmin, log, sqrt
-from libc.string cimport memcpy
+from libc.math cimport fabs, fmax, fmin, sqrt
 
 from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.mixture.additive cimport Additive
 from river_okl._core.mixture.change cimport Change
-from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
+from river_okl._core.mixture.combiner cimport Combiner
 from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
+from river_okl._core.mixture.judgement cimport DISCOUNT, TargetJudgement
 from river_okl._core.mixture.last_target cimport LastTarget
-from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
+from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.residual_forest cimport ResidualForest
 from river_okl._core.mixture.slopes cimport Slopes
-from river_okl._core.mixture.vote cimport Vote
+from river_okl._core.mixture.vote cimport Judged, Vote
 from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
@@ -60,18 +60,13 @@ cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that sho
 LARGEST_LOSS = 1e12
 
 cdef enum:
-    ANSWERS = 3                         # by today's weights, by those of then, and the mean of the targets
+    ANSWERS = 3                         # of today, of then, and the mean of the targets
+    JUDGED = 5                          # numbers of a ``Judged``
 
 cdef enum:                              # the mixture's own numbers, which are stored after the predictions:
-    MIXED                               # the mean of the processes and the combiner's regressions
-    OF_PROCESSES                        # the mean of the processes alone
-    VOTED                               # the mean of the vote
-    # the same with the weights of then: the combiner's prediction and the correction,
-    THEN
-    THEN_MIXED = THEN + 2               # and these means
-    THEN_OF_PROCESSES
-    THEN_VOTED
-    MEAN                                # of the targets
+    OF_TODAY                            # ``Judged`` of today's judgement
+    OF_THEN = OF_TODAY + JUDGED         # of that of then
+    MEAN = OF_THEN + JUDGED             # of the targets
     ANSWER                              # the first of the numbers that intervals are scored on
     SIZE                                # of errors, followed by the inputs of the scale
     HALVES = SIZE + 1 + CAUSES          # half widths of intervals
@@ -95,23 +90,15 @@ def residual_forest(str name, Expert base, Axis features, int seed, bint as_aske
 cdef class TargetMixture(Mixture):
     """Experts on a number, in units of its running mean and standard deviation."""
 
-    cdef readonly Combiner combiner
     cdef readonly TargetForest forest
     cdef readonly Regression linear
     cdef readonly LastTarget last_target
-    cdef readonly Vote vote
     cdef Running target                     # statistics of the targets
     cdef double centre, size                # the unit in force: what is learned is (y - centre) / size
     cdef bint settled                       # whether it is in force until the next update
     cdef double lowest, highest             # of the targets
     cdef readonly Intervals intervals
-    # scored on predictions as asked, once a target has come late:
-    cdef Combiner then_combiner
-    cdef Vote then_vote
-    cdef double *then_residual              # [PROCESSES]
-    cdef double *losses                     # [ANSWERS] of the answers as asked: today's weights, these, the mean
-    # scratch: the predictions of the last sample, and the numbers that these weights give
-    cdef double *q
+    cdef double *losses                     # [ANSWERS] of the answers as asked
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
@@ -132,27 +119,27 @@ cdef class TargetMixture(Mixture):
         residuals = residual_forest("residuals", self.linear, self.scaler, 3)
         additive_residuals = residual_forest("additive_residuals", additive, self.scaler, 4)
         others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
-        self.combiner = Combiner(self.processes, self.linear, self.neighbours, others)
-        self.then_combiner = Combiner(self.processes, self.linear, self.neighbours, others, "then_combiner")
         in_time = () if "difference" in without else (self.last_target, difference)
         linear = () if "residuals" in without else (residuals,)
         linear += () if "additive" in without else (additive, additive_residuals)
-        self.experts = self.processes, *others, *in_time, self.linear, *linear, self.combiner
+        self.experts = self.processes, *others, *in_time, self.linear, *linear
         self.number_predictions()
         voters = [each for each in (self.last_target, self.forest, difference, *linear) if each in self.experts]
         voters = tuple([(<Expert> each).first for each in voters])
-        self.vote = Vote(self.rows, voters)
-        self.then_vote = Vote(self.rows, voters, "then_vote")
-        self.then_combiner.rows = self.then_vote.rows = 0
         self.intervals = Intervals()
         self.dependence = Dependence(self.scaler)
-        self.experts += self.vote, self.intervals, self.dependence, self.then_combiner, self.then_vote
+        self.experts += self.intervals, self.dependence
         self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
-        self.assemble(Change(DEVIATIONS, LEAST_RISE))
-        self.then_combiner.first = self.combiner.first
-        self.q = self.doubles(NULL, 0, self.n_numbers)
+        today, then = [
+            TargetJudgement(
+                self.per_prediction, Combiner(self.processes, self.linear, self.neighbours, others),
+                Vote(self.rows + 1, voters)
+            )
+            for _ in range(2)
+        ]
+        self.assemble(today, then, Change(DEVIATIONS, LEAST_RISE))
+        self.processes.residual = (<TargetJudgement> self.today).residual
         self.per_prediction.n = PROCESSES
-        self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4, merge="late")
         self.declare(
             <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1, merge="late"
         )
@@ -175,12 +162,14 @@ cdef class TargetMixture(Mixture):
         for e in range(PROCESSES):
             posterior = self.processes.posteriors[e]
             own[VARIANCES + e] = posterior.variance + posterior.noise
-        self.combine(self.combiner, self.vote, self.weight, self.processes.residual, self.p, &variance)
-        own[ANSWER], own[MEAN] = own[VOTED], 0.0
+        (<TargetJudgement> self.today).judge(self.p, self.judged(OF_TODAY), &variance)
+        own[ANSWER], own[MEAN] = self.judged(OF_TODAY).voted, 0.0
         if self.then_is_known:
-            self.ask_then(x, &other)
+            (<TargetJudgement> self.then).judge(self.p, self.judged(OF_THEN), &other)
             self.weigh_answers(share)
-            own[ANSWER] = share[0] * own[VOTED] + share[1] * own[THEN_VOTED] + share[2] * own[MEAN]
+            own[ANSWER] = (
+                share[0] * self.judged(OF_TODAY).voted + share[1] * self.judged(OF_THEN).voted + share[2] * own[MEAN]
+            )
             variance = share[0] * variance + share[1] * other + share[2]
         own[ANSWER] = self.within_range(own[ANSWER])
         self.intervals.issue(sqrt(variance), own + ANSWER)
@@ -193,33 +182,13 @@ cdef class TargetMixture(Mixture):
             fmax(z, (self.lowest - width - self.centre) / self.size), (self.highest + width - self.centre) / self.size
         )
 
-    cdef void combine(
-        self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
-    ) noexcept:
-        """Combine all predictions, including the combiner's own, by one set of weights."""
-        cdef double *own = p + self.rows
-        self.processes.predict(weight, residual, own + OF_PROCESSES, variance)
-        own[MIXED] = own[OF_PROCESSES]
-        combiner.mix(p[self.linear.first], own + MIXED, variance)
-        vote.correct(p)
-        own[VOTED] = vote.mean(p)
-
-    cdef void ask_then(self, const Sample *x, double *variance) noexcept:
-        """Compute the answer by the weights that are scored on predictions as asked."""
-        memcpy(self.q, self.p, self.n_numbers * 8)
-        self.then_combiner.ask(x, self.q + self.combiner.first)
-        self.combine(self.then_combiner, self.then_vote, self.then, self.then_residual, self.q, variance)
-        self.note_then(self.q)
-
-    cdef void note_then(self, const double *of) noexcept:
-        """Store the numbers that the weights scored on predictions as asked give."""
-        cdef double *own = self.p + self.rows
-        memcpy(own + THEN, of + self.combiner.first, 2 * 8)  # of the combiner and then of the vote
-        memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)
+    cdef Judged *judged(self, Py_ssize_t at) noexcept:
+        """Return what a judgement makes of the last sample."""
+        return <Judged *> (self.p + self.rows + at)
 
     cdef void conclude(self) noexcept:
         if not self.then_is_known:
-            self.note_then(self.p)
+            self.judged(OF_THEN)[0] = self.judged(OF_TODAY)[0]
 
     cdef void weigh_answers(self, double *share) noexcept:
         """Write the shares of today's weights, of those of then, and of the mean of the targets in the answer."""
@@ -343,43 +312,17 @@ cdef class TargetMixture(Mixture):
             self.score_then(y, least_rate)
         issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
         self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.last_target.last)
-        y.confident = self.score_by(
-            &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, least_rate
+        y.confident = (<TargetJudgement> self.today).score(
+            &today, self.p, self.judged(OF_TODAY), self.p + self.rows + VARIANCES, 1.0, least_rate
         ) <= 1.0
 
-    cdef double score_by(
-        self, const Outcome *y, Combiner combiner, Vote vote, const double *weight, double *residual,
-        double *log_weight, double evidence, double least_rate
-    ) noexcept:
-        """Score one set of weights on ``y.as_asked``; return the processes' ratio of squared residual to variance."""
-        cdef Py_ssize_t e
-        cdef const double *p = y.as_asked
-        cdef double[ESTIMATES] estimates
-        cdef double[PROCESSES] density
-        cdef double surprise
-        estimates[0] = p[self.rows + OF_PROCESSES]
-        estimates[1], estimates[2] = p[self.linear.first], p[combiner.first]
-        surprise = self.processes.score(
-            y.target, weight, p, p + self.rows + VARIANCES, self.seen, residual, density
-        )
-        vote.score(y, least_rate)
-        combiner.score(y, estimates, least_rate)
-        for e in range(PROCESSES):
-            log_weight[e] = y.discount * log_weight[e] + evidence * y.counts * log(density[e])
-        return surprise
-
-    cdef void begin_then(self) noexcept:
-        Mixture.begin_then(self)
-        self.then_combiner.copy(self.combiner)
-        self.then_vote.copy(self.vote)
-        memcpy(self.then_residual, self.processes.residual, PROCESSES * 8)
-
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
-        """Score the second set of weights, which is neither used nor updated after a change."""
-        cdef double bound = OUTLYING * self.vote.running_error()
+        """Score the answers and the judgement of then, which is neither used nor updated after a change."""
+        cdef double bound = OUTLYING * (<TargetJudgement> self.today).vote.running_error()
         cdef double discount = 1.0 - (1.0 - y.discount) / LONGER
         cdef const double *own = y.as_asked + self.rows
-        cdef int[ANSWERS] answers = [VOTED, THEN_VOTED, MEAN]
+        cdef const Judged *of_then = <const Judged *> (own + OF_THEN)
+        cdef double[ANSWERS] answers = [(<const Judged *> (own + OF_TODAY)).voted, of_then.voted, own[MEAN]]
         cdef Py_ssize_t i
         cdef Outcome then = y[0]
         if y.late:
@@ -388,19 +331,11 @@ cdef class TargetMixture(Mixture):
             self.losses[0], self.losses[1], self.losses[2] = 0.0, bound, bound  # today's weights are ahead after it
             return
         for i in range(ANSWERS):
-            self.losses[i] = discount * self.losses[i] + y.counts * fmin(fabs(y.exact - own[answers[i]]), bound)
-        memcpy(self.q, y.as_asked, self.n_numbers * 8)
-        memcpy(self.q + self.combiner.first, own + THEN, 2 * 8)
-        memcpy(self.q + self.rows + MIXED, own + THEN_MIXED, 3 * 8)
-        then.as_asked, then.late = self.q, 1
-        self.score_by(
-            &then, self.then_combiner, self.then_vote, self.then, self.then_residual, self.log_then,
-            (1.0 - y.discount) / (1.0 - DISCOUNT), least_rate
+            self.losses[i] = discount * self.losses[i] + y.counts * fmin(fabs(y.exact - answers[i]), bound)
+        then.late = 1
+        (<TargetJudgement> self.then).score(
+            &then, y.as_asked, of_then, own + VARIANCES, (1.0 - y.discount) / (1.0 - DISCOUNT), least_rate
         )
-
-    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
-        Mixture.moved(self, to, of)
-        self.then_residual[to] = self.then_residual[of]
 
     @property
     def expert_weights(self):
@@ -408,21 +343,16 @@ cdef class TargetMixture(Mixture):
         cdef double[ANSWERS] share
         cdef Py_ssize_t i
         self.weigh_answers(share)
+        vote = (<TargetJudgement> self.today).vote
         rows = [name for expert in self.experts if expert.rows for name in expert.names()]
-        voters = [rows[self.vote.row[i]] for i in range(1, self.vote.voters)]
-        names = self.processes.names() + self.linear.names() + self.combiner.names() + voters
-        weights = self.weights_of(self.combiner, self.vote, self.weight)
+        voters = [rows[vote.row[i]] for i in range(2, vote.voters)]
+        names = self.processes.names() + self.linear.names() + ["stack", "correction", *voters]
+        weights = (<TargetJudgement> self.today).shares()
         if share[0] < 1.0:
-            then = self.weights_of(self.then_combiner, self.then_vote, self.then)
+            then = (<TargetJudgement> self.then).shares()
             weights = [share[0] * one + share[1] * other for one, other in zip(weights, then)]
             names, weights = names + ["mean target"], weights + [share[2]]
         return [*zip(names, weights)]
-
-    cdef list weights_of(self, Combiner combiner, Vote vote, const double *weight):
-        cdef Py_ssize_t e
-        weights = [vote.weight[0] * combiner.weight[0] * weight[e] for e in range(PROCESSES)]
-        weights += [vote.weight[0] * combiner.weight[1], vote.weight[0] * combiner.weight[2]]
-        return weights + [vote.weight[e] for e in range(1, vote.voters)]
 
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, 1))
@@ -431,14 +361,11 @@ cdef class TargetMixture(Mixture):
         cdef double[ANSWERS] share
         cdef double[PROCESSES] weight
         cdef double[PROCESSES] other
-        cdef double[PROCESSES] of_mixture
         self.weigh_answers(share)
         if self.points.n:
-            self.combiner.count(self.weight, of_mixture)
-            self.vote.explain_processes(of_mixture, self.combiner.stack.coef, weight)
+            (<TargetJudgement> self.today).count(weight)
             if share[0] < 1.0:
-                self.then_combiner.count(self.then, of_mixture)
-                self.then_vote.explain_processes(of_mixture, self.then_combiner.stack.coef, other)
+                (<TargetJudgement> self.then).count(other)
                 for e in range(PROCESSES):
                     weight[e] = share[0] * weight[e] + share[1] * other[e]
             self.processes.explain(weight, at_sample, &view[0, 0])

@@ -24,20 +24,21 @@ cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOSS = 1e12
 REGRESSION = 0.1, 3e-5              # prior variance of a coefficient, and its growth per sample
 
 
-cdef class Vote(Expert):
-    """One prediction, the correction; the weighted mean of the vote is the final prediction.
+cdef class Vote(Table):
+    """The correction, and the weighted mean of the vote.
+
+    The numbers that it works on are the predictions of all experts, then those of ``Judged``.
 
     Parameters
     ----------
     n
-        Number of the mixture's predictions before the correction; the mixture's mean follows the correction.
+        Number of these before the correction; the mixture's mean follows the correction.
     rows
         The predictions that vote in addition to the mixture's mean and its correction.
     """
 
-    def __init__(self, Py_ssize_t n, tuple rows, str name="vote"):
+    def __init__(self, Py_ssize_t n, tuple rows):
         cdef Py_ssize_t i
-        self.name, self.rows = name, 1
         self.n, self.voters = n, 2 + len(rows)
         self.ridge = self.contain("regression", Ridge(n, *REGRESSION))
         self.declare(
@@ -55,47 +56,51 @@ cdef class Vote(Expert):
         """Return the running error of the correction."""
         return self.size[self.n]
 
-    cdef void fill(self, const double *p) noexcept:
+    cdef double number(self, const double *p, const Judged *own, Py_ssize_t i) noexcept:
+        return p[i] if i < self.n - 1 else (&own.stack)[i - (self.n - 1)]
+
+    cdef void fill(self, const double *p, const Judged *own) noexcept:
         """Evaluate the regression at the inputs of the correction."""
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.ridge.inputs[i] = fmin(fmax((p[i] - p[self.n + 1]) / self.size[i], -FARTHEST), FARTHEST)
+            self.ridge.inputs[i] = fmin(
+                fmax((self.number(p, own, i) - own.mixed) / self.size[i], -FARTHEST), FARTHEST
+            )
         self.ridge.ask(self.n)
 
-    cdef void correct(self, double *p) noexcept:
-        """Write the correction, from the predictions and the mean of the mixture."""
-        self.fill(p)
-        p[self.n] = p[self.n + 1] + self.size[self.n] * self.ridge.mean
+    cdef double correct(self, const double *p, const Judged *own) noexcept:
+        """Return the correction, from the predictions, the stack and the mean of the mixture."""
+        self.fill(p, own)
+        return own.mixed + self.size[self.n] * self.ridge.mean
 
-    cdef double mean(self, const double *p) noexcept:
+    cdef double mean(self, const double *p, const Judged *own) noexcept:
         cdef Py_ssize_t e
         cdef double total = 0.0
         for e in range(self.voters):
-            total += self.weight[e] * p[self.row[e]]
+            total += self.weight[e] * self.number(p, own, self.row[e])
         return total
 
-    cdef void score(self, const Outcome *y, double least_rate) noexcept:
+    cdef void score(self, const Outcome *y, const double *p, const Judged *own, double least_rate) noexcept:
         """Update losses, the regression and running errors, given a target.
 
         The rate of running errors is 1 - DISCOUNT, or ``least_rate`` if that is larger.
         """
         cdef Py_ssize_t i
-        cdef const double *p = y.as_asked
-        cdef double error, size, own, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
+        cdef double error, size, last, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
         for i in range(self.voters):
-            error = fmin(fabs(y.exact - p[self.row[i]]), bound)
+            error = fmin(fabs(y.exact - self.number(p, own, self.row[i])), bound)
             self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, LARGEST_LOSS)
         self.update_derived()
-        self.fill(p)
-        error = (y.exact - p[self.n + 1]) / self.size[self.n] - self.ridge.mean  # of the current coefficients
+        self.fill(p, own)
+        error = (y.exact - own.mixed) / self.size[self.n] - self.ridge.mean  # of the current coefficients
         self.ridge.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
-        own = self.size[self.n]
+        last = self.size[self.n]
         for i in range(self.n, -1, -1):
             size = self.size[i]
-            error = fmin(fabs(y.exact - p[i]), SPIKE * size)
+            error = fmin(fabs(y.exact - self.number(p, own, i)), SPIKE * size)
             self.size[i] = fmax(size + rate * (error - size), LEAST_SIZE)
             if i < self.n:
-                self.ridge.inputs[i] = (self.size[i] / size) * (own / self.size[self.n])
+                self.ridge.inputs[i] = (self.size[i] / size) * (last / self.size[self.n])
         self.ridge.rescale_coefficients(self.ridge.inputs)
 
     cdef void update_derived(self) noexcept:
@@ -114,18 +119,13 @@ cdef class Vote(Expert):
                 of_anchor * of_mixture[e] + own[self.n - 1] * of_stack[e] + own[e]
             )
 
-    def names(self):
-        return ["correction"]
-
     def _check(self):
         cdef Py_ssize_t i
-        Expert._check(self)
+        Table._check(self)
         assert abs(sum([self.weight[i] for i in range(self.voters)]) - 1.0) < 1e-9
 
     def merged(self, merging):
         """Merge the running errors and losses; the correction's regression restarts, like the stack."""
-        if self.rows == 0:  # the merged experts' predictions of earlier samples are unknown
-            return self.state()
-        regressions = [each.state[self.name]["regression"] for _, each in merging.active]
-        found = Expert.merged(self, merging)
+        regressions = [each.part(self)["regression"] for _, each in merging.active]
+        found = Table.merged(self, merging)
         return found | {"regression": regressions[0]} if len(regressions) == 1 else self.state() | found

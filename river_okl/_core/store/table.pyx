@@ -104,7 +104,7 @@ cdef class Table(Owner):
     """An object with declared arrays."""
 
     def __cinit__(self):
-        self.axes = self.parts = ()
+        self.axes = self.parts = self.path = ()
 
     # Declarations -----------------------------------------------------------------------------------------------------
 
@@ -178,8 +178,15 @@ cdef class Table(Owner):
         """Add a table that is saved under this name, as a part of this table's state; return it."""
         self.check_new(name)
         part.name = name
+        part.locate(self.path)
         self.parts += (part,)
         return part
+
+    cdef void locate(self, tuple path) noexcept:
+        """Note where this table is, given the path of the table that contains it."""
+        self.path = path + (self.name,)
+        for part in self.parts:
+            (<Table> part).locate(self.path)
 
     cdef int check_new(self, str name) except -1:
         """Raise ValueError if the state has something of this name already."""
