@@ -222,10 +222,11 @@ def rate(
 class PerClass(base.Base):
     """A budget for each label if there are more than two: k labels share k times as many support vectors.
 
-    A binary model has one function; a model of k > 2 labels has k functions over the same support vectors. With
-    `budget=500` all labels share 500 support vectors. With `budget=PerClass(50)` two labels share 50, three 150, and
-    the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Each support vector has a
-    coefficient for each label, so time grows linearly and memory quadratically with the number of labels.
+    A binary model has one function; a model of k > 2 labels has k functions over the same support vectors.
+    With `budget=500` all labels share 500 support vectors. With `budget=PerClass(50)` two labels share 50,
+    three 150, and the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Each
+    support vector has a coefficient for each label, so time grows linearly and memory quadratically with the
+    number of labels.
 
     Parameters
     ----------

@@ -190,17 +190,17 @@ SETS: dict[str, LIBSVMSet] = {
 class LIBSVM(_TextDataset):
     """A data set of the LIBSVM data page.
 
-    Samples are sparse: features absent from a line are absent from the dict. Features are numbered from 1, as in the
-    files. Labels are `bool` for binary classification (the larger of the two labels in the file is `True`), `int` for
-    multi-class and `float` for regression.
+    Samples are sparse: features absent from a line are absent from the dict. Features are numbered from 1, as
+    in the files. Labels are `bool` for binary classification (the larger of the two labels in the file is
+    `True`), `int` for multi-class and `float` for regression.
 
     Parameters
     ----------
     name
         One of the names in `river_okl.datasets.SETS`.
     part
-        `"train"`, `"test"`, or `"both"`, which reads one after the other. Some sets have further parts: `"tr"` and
-        `"val"`, a split of the training part, or `"remaining"`.
+        `"train"`, `"test"`, or `"both"`, which reads one after the other. Some sets have further parts:
+        `"tr"` and `"val"`, a split of the training part, or `"remaining"`.
 
     Notes
     -----
@@ -328,8 +328,8 @@ def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
 class Spambase(_TextDataset):
     """Spambase: is an e-mail spam?
 
-    Frequencies (in %) of 48 words and 6 characters in 4,601 e-mails, and three statistics of their runs of capital
-    letters, in the order and with the names of the UCI repository. The first 1,813 e-mails are spam.
+    Frequencies (in %) of 48 words and 6 characters in 4,601 e-mails, and three statistics of their runs of
+    capital letters, in the order and with the names of the UCI repository. The first 1,813 e-mails are spam.
 
     Notes
     -----
@@ -391,8 +391,8 @@ class Spambase(_TextDataset):
 class GaussianMixture(base.SyntheticDataset):
     """The "Gaussian" data set of the SPA paper: points of two overlapping Gaussians.
 
-    40 % of the points come from N((0, 0), I) and are `False`, 60 % come from N((2, 0), 4I) and are `True`. The second
-    Gaussian is twice as wide as the first and surrounds it. The paper draws a million points.
+    40 % of the points come from N((0, 0), I) and are `False`, 60 % come from N((2, 0), 4I) and are `True`.
+    The second Gaussian is twice as wide as the first and surrounds it. The paper draws a million points.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Learning in several processes or on several machines with Ray (``pip install 'river_okl[ray]'``).
 
-Training is bulk synchronous: in each round the model is sent to all workers as the bytes of a checkpoint, each worker
-learns a chunk of the data, and the results are merged (merging/). A task is a pure function of its arguments, so Ray
-can repeat it after losing a worker, with a bit-identical result.
+Training is bulk synchronous: in each round the model is sent to all workers as the bytes of a checkpoint,
+each worker learns a chunk of the data, and the results are merged (merging/). A task is a pure function of
+its arguments, so Ray can repeat it after losing a worker, with a bit-identical result.
 
 While the workers learn a round, the driver reads and sends the next one. The workers wait only for the merge. Whatever
 the length of the data, the driver holds the samples of one round and Ray those of two.
@@ -144,23 +144,23 @@ def train(
     model
         A model of river_okl that merges, or a pipeline of transformers and such a model. It is not modified.
     data
-        Pairs (x, y), the path of a CSV or libsvm file, or a `ray.data.Dataset`. The data are split among the workers.
-        A file is read as by the command line: the larger of two labels becomes True, and a target with fractions or
-        more than 20 different numbers needs a regressor.
+        Pairs (x, y), the path of a CSV or libsvm file, or a `ray.data.Dataset`. The data are split among the
+        workers. A file is read as by the command line: the larger of two labels becomes True, and a target
+        with fractions or more than 20 different numbers needs a regressor.
     shards
-        Instead of ``data``: a list of such sources, as many as workers. Every worker learns a mix of all shards, in
-        proportion to their lengths if all lengths are known (lists and files).
+        Instead of ``data``: a list of such sources, as many as workers. Every worker learns a mix of all
+        shards, in proportion to their lengths if all lengths are known (lists and files).
     workers
         Number of workers. None: the number of shards, or of processors in Ray's cluster.
     every
-        Number of samples that each worker learns between two merges. Larger values need less communication; smaller
-        ones keep the workers closer together if the stream drifts.
+        Number of samples that each worker learns between two merges. Larger values need less communication;
+        smaller ones keep the workers closer together if the stream drifts.
     target
         The column to predict, in a CSV file (None: the last) or a dataset.
     checkpoint
-        A file to which the merged model is saved after each round, with a log of the rounds beside it (`.rounds`). If
-        it exists, training resumes from it, with the same result as an uninterrupted run. A round cut short by an error
-        in the data is not saved.
+        A file to which the merged model is saved after each round, with a log of the rounds beside it
+        (`.rounds`). If it exists, training resumes from it, with the same result as an uninterrupted run. A
+        round cut short by an error in the data is not saved.
     progress
         Whether to show a progress bar.
 

@@ -17,27 +17,28 @@ __all__ = ["LateLabels"]
 class LateLabels:
     """Samples that wait for their labels, and labels that wait until they may be learned.
 
-    `ask` keeps a sample under its key, `label` adds the label when it arrives, and `due` yields the samples and labels
-    that are to be learned now.
+    `ask` keeps a sample under its key, `label` adds the label when it arrives, and `due` yields the samples
+    and labels that are to be learned now.
 
-    By default a sample is due as soon as its label arrives. With an `age`, every sample is held until it has that age,
-    and samples are learned in the order of `ask`, in *cohorts*. This is for labels whose delay depends on the label:
-    the labels of invoices paid in time arrive after two weeks, the others after two months. Without an `age`, all
-    labels known for recent invoices are good ones.
+    By default a sample is due as soon as its label arrives. With an `age`, every sample is held until it has
+    that age, and samples are learned in the order of `ask`, in *cohorts*. This is for labels whose delay
+    depends on the label: the labels of invoices paid in time arrive after two weeks, the others after two
+    months. Without an `age`, all labels known for recent invoices are good ones.
 
     Parameters
     ----------
     age
-        Age at which a sample is learned: a `datetime.timedelta` if times are dates, or a number if they are numbers.
-        None: when its label arrives.
+        Age at which a sample is learned: a `datetime.timedelta` if times are dates, or a number if they are
+        numbers. None: when its label arrives.
     most
-        Maximum number of samples that wait for their labels, and of those with labels that wait for their age. The
-        oldest are dropped first.
+        Maximum number of samples that wait for their labels, and of those with labels that wait for their
+        age. The oldest are dropped first.
 
     Notes
     -----
-    - `ask` must be called in the order of time. With an age, all times must be of one kind: dates, datetimes without
-      a time zone, datetimes with one, or numbers. `ask` and `due` reject times that cannot be compared with others.
+    - `ask` must be called in the order of time. With an age, all times must be of one kind: dates, datetimes
+      without a time zone, datetimes with one, or numbers. `ask` and `due` reject times that cannot be
+      compared with others.
     - A label that arrives after the age is due at once. A label that never arrives delays no other sample.
     - A queue can be pickled and copied with its contents. It is not thread-safe.
 

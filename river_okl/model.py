@@ -13,14 +13,14 @@ A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``Kerne
         f.add(y * w)
 
 f is the expansion, evaluated at the sample; y is ±1 or the target, p = f(x), and w the weight of the sample.
-``learn_one`` checks all input before the model changes. An algorithm reads its parameters, plain attributes, at each
-step, so that river's ``mutate`` can change those named in ``_mutable_attributes``.
+``learn_one`` checks all input before the model changes. An algorithm reads its parameters, plain attributes,
+at each step, so that river's ``mutate`` can change those named in ``_mutable_attributes``.
 
 A public method holds the model's lock, and so sees a consistent state between two samples (``_core/lock.pyx``).
 
-f is an expansion or another ``Function`` (``_core/function/protocol.pyx``); the class sets ``_make``. If predictions
-are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the predicted sum, which predictions,
-frames, calibration and explanations share.
+f is an expansion or another ``Function`` (``_core/function/protocol.pyx``); the class sets ``_make``. If
+predictions are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the predicted
+sum, which predictions, frames, calibration and explanations share.
 
 A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``). f then becomes one function
 per class, updated along the direction between the sample's class and its strongest rival. The algorithm's code stays
@@ -87,8 +87,9 @@ class CompiledModel(base.Estimator):
     _f: Any
     _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
-    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``; "own" for the rule of its kind of
-    model; "parameters" if it is derived from them; or the reason why models with this attribute do not merge."""
+    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``; "own" for the rule of its
+    kind of model; "parameters" if it is derived from them; or the reason why models with this attribute do
+    not merge."""
 
     @classmethod
     def _rules(cls) -> dict[str, str]:

@@ -102,8 +102,8 @@ class Dates(_Transformer, base.MiniBatchTransformer):
     Notes
     -----
     - Dates are `datetime.datetime`, `datetime.date`, NumPy's `datetime64` and pandas' `Timestamp`.
-    - Hours and days are local, in the time zone of the value. `t_days` is in UTC, so it never jumps. Values without a
-      time zone are taken as they are.
+    - Hours and days are local, in the time zone of the value. `t_days` is in UTC, so it never jumps. Values
+      without a time zone are taken as they are.
     - Missing dates (NaT) are left out.
     - Nothing is learned: the features of a sample do not depend on earlier samples.
 
@@ -195,48 +195,49 @@ def _parts(name: Hashable, value: Any, categories: bool) -> Iterable[tuple[str, 
 class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
     """The last known targets, and the last values of features, as features; labels may come late.
 
-    `y_lag1` is the target learned last, `y_lag2` the one before it; `y_diff2` is `y_lag1 - y_lag2`. For a feature `a`,
-    `a_lag1` is its value in the previous sample, and `a_diff1` its change since then.
+    `y_lag1` is the target learned last, `y_lag2` the one before it; `y_diff2` is `y_lag1 - y_lag2`. For a
+    feature `a`, `a_lag1` is its value in the previous sample, and `a_diff1` its change since then.
 
-    A sample keeps its lags from its first prediction until it is learned, so they contain only what was known when the
-    prediction was made. A model therefore learns from the features that it has when it predicts, even if targets arrive
-    a day late.
+    A sample keeps its lags from its first prediction until it is learned, so they contain only what was known
+    when the prediction was made. A model therefore learns from the features that it has when it predicts,
+    even if targets arrive a day late.
 
     Parameters
     ----------
     lags
-        The lags, as a sequence of integers or as several integers; 1 is the last known value. If targets arrive 24
-        samples late, lag 1 is the target of 24 samples ago, and in hourly samples lag 145 is the target of a week ago.
+        The lags, as a sequence of integers or as several integers; 1 is the last known value. If targets
+        arrive 24 samples late, lag 1 is the target of 24 samples ago, and in hourly samples lag 145 is the
+        target of a week ago.
     of
         Features that get lags, too: a list or tuple of names. None: only the target.
     by
-        A feature that identifies a series, such as a sensor: each value has its own history. None: all samples are one
-        series.
+        A feature that identifies a series, such as a sensor: each value has its own history. None: all
+        samples are one series.
     differences
         Whether to add differences.
     pending
-        Maximum number of samples without a target that are remembered; the oldest are forgotten first. If the target of
-        a forgotten sample arrives after all, it is learned with the lags known then. With `of`, its features are then
-        added to the history again.
+        Maximum number of samples without a target that are remembered; the oldest are forgotten first. If the
+        target of a forgotten sample arrives after all, it is learned with the lags known then. With `of`, its
+        features are then added to the history again.
 
     Notes
     -----
-    - Samples are identified by their features, so a feature must distinguish them, such as the time. Put `Lags` before
-      transformers that remove this feature. A sample equal to one that still waits for its target is taken to be that
-      sample.
-    - With `of`, a sample is added to the history when it is first transformed. Use a copy of the model to predict
-      hypothetical samples.
-    - Lags that do not exist yet are left out (in a dataframe they are missing values), and so are differences of
-      strings. Targets may be labels.
-    - A string of more than 64 characters, in a feature or as a label, has as its lag its first 30 characters and a
-      digest, so that long texts are not kept.
+    - Samples are identified by their features, so a feature must distinguish them, such as the time. Put
+      `Lags` before transformers that remove this feature. A sample equal to one that still waits for its
+      target is taken to be that sample.
+    - With `of`, a sample is added to the history when it is first transformed. Use a copy of the model to
+      predict hypothetical samples.
+    - Lags that do not exist yet are left out (in a dataframe they are missing values), and so are differences
+      of strings. Targets may be labels.
+    - A string of more than 64 characters, in a feature or as a label, has as its lag its first 30 characters
+      and a digest, so that long texts are not kept.
     - Lags count samples, not hours: missing samples shift them.
-    - All rows of a mini-batch are transformed before the first target is learned. If a frame spans more time than
-      the delay of the targets, its lags are older than necessary.
-    - A merged transformer takes each group's history from the model that has learned most of its targets. Shard
-      series by group, not at random.
-    - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first. With `of`,
-      the first prediction in a group counts as a target.
+    - All rows of a mini-batch are transformed before the first target is learned. If a frame spans more time
+      than the delay of the targets, its lags are older than necessary.
+    - A merged transformer takes each group's history from the model that has learned most of its targets.
+      Shard series by group, not at random.
+    - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first.
+      With `of`, the first prediction in a group counts as a target.
 
     Examples
     --------

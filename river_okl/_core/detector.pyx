@@ -1,8 +1,8 @@
 """Scores how anomalous a sample is, given points that are a sample of the stream: the core of ``OKLDetector``.
 
-Five measures compare a sample x with the points z_i.  m is the mean squared distance of two samples, and d_k² the
-squared distance to the k-th nearest point.  r_i is log d_20² of point i when it was learned, less the running mean of
-these numbers, its own included (the mean falls as long as points are added):
+Five measures compare a sample x with the points z_i.  m is the mean squared distance of two samples, and d_k²
+the squared distance to the k-th nearest point.  r_i is log d_20² of point i when it was learned, less the
+running mean of these numbers, its own included (the mean falls as long as points are added):
 
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
     -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
@@ -10,18 +10,18 @@ these numbers, its own included (the mean falls as long as points are added):
     log d_100²      the distance to a crowd: recurring anomalies have fewer neighbours of their own
     the value of residuals.pyx      how badly the features of x are predicted from each other
 
-The level of a value is -log of the share of recent samples for which the value was at least as large (``Window``).  The
-last level is multiplied by the predictability of the features.  q is the largest of the five levels, and the score of x
-is 1 - exp(-level of q): the share of recent samples that looked less anomalous.  At most half of the samples equal to x
-count as less anomalous: on a stream of few distinct values, their measures differ only by what points and scaling
-learned since.
+The level of a value is -log of the share of recent samples for which the value was at least as large
+(``Window``).  The last level is multiplied by the predictability of the features.  q is the largest of the
+five levels, and the score of x is 1 - exp(-level of q): the share of recent samples that looked less
+anomalous.  At most half of the samples equal to x count as less anomalous: on a stream of few distinct
+values, their measures differ only by what points and scaling learned since.
 
 An anomaly that is learned would mask the next one like it.  So among samples with a calibrated score
 
     - samples above ``STRANGE`` do not become points;
-    - samples above ``ALARM`` are not learned at all, except with tokens.  There are up to ``TOKENS`` (fewer while few
-      levels are known), and each sample adds ``RATE``.  A sample costs one token, or ``UNLIKE`` if it differs from the
-      previous one: then it is more often the tail of the stream than a fault.
+    - samples above ``ALARM`` are not learned at all, except with tokens.  There are up to ``TOKENS`` (fewer
+      while few levels are known), and each sample adds ``RATE``.  A sample costs one token, or ``UNLIKE`` if
+      it differs from the previous one: then it is more often the tail of the stream than a fault.
 
 If most of about ``CROWD`` recent samples are above ``ALARM``, the stream has moved, and its new state is learned.
 

@@ -1,19 +1,21 @@
 """The lock of a model: each public call acquires it once, and so sees a consistent state between two samples.
 
-Uncontended, it costs one comparison and one assignment under the GIL: a few nanoseconds, several times less than a
-``threading`` lock, while steps of a model take microseconds.  It also differs in three ways from a ``threading`` lock:
+Uncontended, it costs one comparison and one assignment under the GIL: a few nanoseconds, several times less
+than a ``threading`` lock, while steps of a model take microseconds.  It also differs in three ways from a
+``threading`` lock:
 
 - It is not reentrant.  A thread that requests a lock it holds was called from within its own step: by a feature name's
   ``__hash__``, a user's loss or a signal handler.  The state is then inconsistent, so the call raises.
 - It is nearly fair.  A thread that learns in a loop would reacquire the lock before a woken reader has the GIL.  After
   ``TURNS`` such calls it must queue.  Handing over at each call would cost a context switch per sample.
-- ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally: lock.release()`` is
-  safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the cost of ``with``.
+- ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally:
+  lock.release()`` is safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at
+  half the cost of ``with``.
 
-A forked process has one thread, the one that called ``fork``, but its copy of a lock records the parent's other
-threads: they wait for it, or hold it, for ever.  The first slow call after a fork forgets the waiting threads.  If
-another thread held the lock, the model may be in the middle of a step, and every call raises.  The thread that forked
-may hold the lock: a user's loss may fork, and the step continues in both processes.
+A forked process has one thread, the one that called ``fork``, but its copy of a lock records the parent's
+other threads: they wait for it, or hold it, for ever.  The first slow call after a fork forgets the waiting
+threads.  If another thread held the lock, the model may be in the middle of a step, and every call raises.
+The thread that forked may hold the lock: a user's loss may fork, and the step continues in both processes.
 
 If a step fails in the middle, for lack of memory or because a feature name's ``__hash__`` raised, the model is
 incomplete, and every later call raises.

@@ -1,8 +1,9 @@
 """How badly features are predicted from each other: ridge regressions of each feature on all others, in one matrix.
 
-With v = (1, x) the core sums S = I + Σ (v vᵀ + ``RIDGE`` I) over n samples, and P = n S⁻¹.  The residual of feature j,
-given the others, is u_j / P_jj, where u = P v, with mean square 1 / P_jj.  As the variance of a scaled feature is about
-one, the others explain a share R_j² = 1 - 1 / P_jj of it.  Weighted by R_j², unpredictable features do not count:
+With v = (1, x) the core sums S = I + Σ (v vᵀ + ``RIDGE`` I) over n samples, and P = n S⁻¹.  The residual of
+feature j, given the others, is u_j / P_jj, where u = P v, with mean square 1 / P_jj.  As the variance of a
+scaled feature is about one, the others explain a share R_j² = 1 - 1 / P_jj of it.  Weighted by R_j²,
+unpredictable features do not count:
 
     log Σ_j (R_j² u_j)² / P_jj      the squared residuals, in standard deviations
 

@@ -1,8 +1,8 @@
 """Distances from a dict of features: the code that ``Mixture`` and ``Detector`` share.
 
-A sample is encoded and scaled, the centred features that it lacks are added, and its distances to the points are
-measured.  ``answer`` of a subclass computes the rest.  The last sample is stored, so that learning it right after a
-prediction computes nothing twice.
+A sample is encoded and scaled, the centred features that it lacks are added, and its distances to the points
+are measured.  ``answer`` of a subclass computes the rest.  The last sample is stored, so that learning it
+right after a prediction computes nothing twice.
 
 A step is one call of the core.  It runs no Python code except that of feature names, so signals cannot interrupt it.
 If it raises nevertheless (for lack of memory, or in a name's __hash__), the model is incomplete: see lock.pyx.
@@ -160,8 +160,8 @@ cdef class ScaledPoints(Table):
     # A step -----------------------------------------------------------------------------------------------------------
 
     cdef int observe(self, Sample *x, bint joins) except -1:
-        """Begin a step: update scales, strings and mean distances with the sample, which may become a point if it
-        ``joins``."""
+        """Begin a step: update scales, strings and mean distances with the sample, which may become a point
+        if it ``joins``."""
         self.scaler.words.learn()
         self.scaler.learn(x, self.encoded, self.lacking)
         self.points.reserve_columns()
@@ -188,8 +188,8 @@ cdef class ScaledPoints(Table):
     # Units ------------------------------------------------------------------------------------------------------------
 
     cdef int settle_units(self, int64_t until) except -1:
-        """Put the current units of the features into force for ``until`` samples, and convert what was learned in the
-        old ones; call ``finish_units`` afterwards."""
+        """Put the current units of the features into force for ``until`` samples, and convert what was
+        learned in the old ones; call ``finish_units`` afterwards."""
         if self.scaler.settle(until):
             self.convert_units()
         self.scaler.end_conversion()

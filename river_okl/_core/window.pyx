@@ -2,9 +2,9 @@
 
 The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
 
-From ``RANKED`` numbers on the window has an exponential tail, so that levels keep growing beyond the largest number:
-above u, the smallest number of the tail, the level is that of u plus (value - u) / mean excess over u.  Beyond
-``EXPONENTIAL`` mean excesses it grows with the logarithm.
+From ``RANKED`` numbers on the window has an exponential tail, so that levels keep growing beyond the largest
+number: above u, the smallest number of the tail, the level is that of u plus (value - u) / mean excess over
+u.  Beyond ``EXPONENTIAL`` mean excesses it grows with the logarithm.
 
 The level is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high
 numbers are never learned, as in River's filters, the largest number keeps falling, but these two quantiles hardly move.

@@ -42,8 +42,8 @@ class AVPClassifier(KernelClassifier):
     radius
         U: f is kept in the ball of this radius.
     learning_rate
-        λ. "adaptive": U/√(U² + mistakes so far), which needs a finite radius. A `river.optim.schedulers` object is the
-        step itself.
+        λ. "adaptive": U/√(U² + mistakes so far), which needs a finite radius. A `river.optim.schedulers`
+        object is the step itself.
     epsilon
         f is updated if y f(x) < 1 - ε. Must be more than λ/2.
 
@@ -118,8 +118,8 @@ class AVPClassifier(KernelClassifier):
 class AhpatronClassifier(KernelClassifier):
     """Ahpatron: AVP on a budget; when it is full, half of the support vectors are removed and projected on the rest.
 
-    The most accurate budgeted perceptron, in about twice the time of `RBPClassifier`: a halving costs O(B³), but happens
-    only once every B/2 additions.
+    The most accurate budgeted perceptron, in about twice the time of `RBPClassifier`: a halving costs O(B³),
+    but happens only once every B/2 additions.
 
     Parameters
     ----------
@@ -138,10 +138,11 @@ class AhpatronClassifier(KernelClassifier):
 
     Notes
     -----
-    - A halving keeps the ⌊B/2⌋ support vectors with the largest |α|, the older ones in ties. The paper tunes the norm c_t U
-      of the halved f; this class uses its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
-    - The Gram matrix of the kept support vectors is solved by one Cholesky factorisation. The ridge makes duplicates
-      harmless; if the matrix is still indefinite by rounding (a tiny ridge), the ridge is raised until it is not.
+    - A halving keeps the ⌊B/2⌋ support vectors with the largest |α|, the older ones in ties. The paper tunes
+      the norm c_t U of the halved f; this class uses its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
+    - The Gram matrix of the kept support vectors is solved by one Cholesky factorisation. The ridge makes
+      duplicates harmless; if the matrix is still indefinite by rounding (a tiny ridge), the ridge is raised
+      until it is not.
     - A halved f below 1e-6 of the norm of f is rounding (the kept terms cancel), and is not rescaled.
     - A scheduler's steps are not checked against ε.
     - The sample weight multiplies λ.

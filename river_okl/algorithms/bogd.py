@@ -100,8 +100,8 @@ def staying_probabilities(magnitudes: NDArray[np.float64]) -> NDArray[np.float64
 class BOGDClassifier(BOGD, KernelClassifier):
     """Bounded online gradient descent, classification: kernel gradient descent with weight decay on a fixed budget.
 
-    For drifting concepts in O(B) per sample; `OLRDClassifier` is similar with a decreasing learning rate, for stationary
-    concepts.
+    For drifting concepts in O(B) per sample; `OLRDClassifier` is similar with a decreasing learning rate, for
+    stationary concepts.
 
     Parameters
     ----------
@@ -124,9 +124,10 @@ class BOGDClassifier(BOGD, KernelClassifier):
 
     Notes
     -----
-    - BOGD++ requires 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (noted by He & Kwok, 2014).
-      Those are set to 0 and the others recomputed in the same proportions until none is negative: the probabilities
-      still sum to one and the step stays unbiased. If only coefficients of 0 remain, their q_i are equal.
+    - BOGD++ requires 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (noted by He
+      & Kwok, 2014). Those are set to 0 and the others recomputed in the same proportions until none is
+      negative: the probabilities still sum to one and the step stays unbiased. If only coefficients of 0
+      remain, their q_i are equal.
     - Clipping (the paper's line 11) biases the step; it bounds the coefficients, which grow by the rescaling.
     - A budget of 1 replaces the support vector.
     - f also decays on samples without a loss. A scheduler's step above 1/λ sets f to 0.
@@ -179,8 +180,8 @@ class BOGDRegressor(BOGD, KernelRegressor):
     Notes
     -----
     - The paper is about classification; the rule is the same for any convex loss.
-    - See `BOGDClassifier` for the probabilities. Clipping biases the step; it bounds the coefficients, which grow by the
-      rescaling. A scheduler's step above 1/λ sets f to 0.
+    - See `BOGDClassifier` for the probabilities. Clipping biases the step; it bounds the coefficients, which
+      grow by the rescaling. A scheduler's step above 1/λ sets f to 0.
     - river's squared loss is (p-y)², so its step is twice that of (p-y)²/2.
     - The sample weight multiplies the gradient, not the decay.
 

@@ -1,13 +1,13 @@
 """Wang & Vucetic 2010: passive-aggressive learning on a budget; the support vector to replace is part of the optimisation.
 
-With the new sample t always stored, each step minimises ½‖f' - f‖² + C ℓ(f'(x_t)) over the support vector r to remove and
-over f' = f - α_r κ_r + Σ_{i∈V} β_i κ_i, where V is {t}, {t, the nearest of r}, or everything but r.  Because t is in V, the
-projection P_V on the span of V keeps values at x_t, and the minimum is
+With the new sample t always stored, each step minimises ½‖f' - f‖² + C ℓ(f'(x_t)) over the support vector r
+to remove and over f' = f - α_r κ_r + Σ_{i∈V} β_i κ_i, where V is {t}, {t, the nearest of r}, or everything
+but r.  Because t is in V, the projection P_V on the span of V keeps values at x_t, and the minimum is
 
     f' = f + τ y κ_t - α_r (κ_r - P_V κ_r)        ½‖f' - f‖² = ½τ²k_t + ½α_r² δ_r²,  δ_r² = ‖κ_r - P_V κ_r‖²
 
-with the τ of PA-I for every r: the r to remove has the smallest α_r² δ_r².  With more than two classes α_r is a vector,
-one number per class, and every component is projected with the same coefficients.
+with the τ of PA-I for every r: the r to remove has the smallest α_r² δ_r².  With more than two classes α_r is
+a vector, one number per class, and every component is projected with the same coefficients.
 
 The two tasks differ only in their loss.
 """
@@ -164,8 +164,8 @@ class _Neighbours:
 class BPAClassifier(BPA, KernelClassifier):
     """The passive-aggressive classifier on a budget: the smallest change of f that evicts a support vector and corrects the margin.
 
-    "simple" takes about twice the time of `RBPClassifier` and is more accurate (87.2 against 80.1 % on Bananas with 100 support
-    vectors); "projection" is for small budgets, in O(B²) per update.
+    "simple" takes about twice the time of `RBPClassifier` and is more accurate (87.2 against 80.1 % on
+    Bananas with 100 support vectors); "projection" is for small budgets, in O(B²) per update.
 
     Parameters
     ----------
@@ -176,15 +176,16 @@ class BPAClassifier(BPA, KernelClassifier):
     C
         Upper bound on the step τ.
     maintenance
-        Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B); "nearest", also that
-        of its nearest neighbour in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
+        Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B);
+        "nearest", also that of its nearest neighbour in feature space, in O(B) and a few kernel rows;
+        "projection", all of them, in O(B²).
 
     Notes
     -----
     - The support vector to remove is found by a simpler, equivalent form of the paper's objective: see the head of the file.
-    - If the neighbour and the new support vector are linearly dependent, the new one alone compensates. Removing a support
-      vector that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram matrix has jitter)
-      costs nothing; of several such the oldest is removed.
+    - If the neighbour and the new support vector are linearly dependent, the new one alone compensates.
+      Removing a support vector that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection",
+      whose inverse Gram matrix has jitter) costs nothing; of several such the oldest is removed.
     - Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples
@@ -219,8 +220,9 @@ class BPARegressor(BPA, KernelRegressor):
     C
         Upper bound on the step τ, in units of the target.
     maintenance
-        Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B); "nearest", also that
-        of its nearest neighbour in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
+        Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B);
+        "nearest", also that of its nearest neighbour in feature space, in O(B) and a few kernel rows;
+        "projection", all of them, in O(B²).
     eps
         Errors up to eps have no loss.
 

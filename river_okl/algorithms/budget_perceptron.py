@@ -13,8 +13,8 @@ from river_okl.model import KernelClassifier
 class BudgetPerceptronClassifier(KernelClassifier):
     """The perceptron on a fixed cache of examples: it evicts the one with the largest margin without its own term.
 
-    The first budgeted perceptron, for comparison. With noisy labels its cache fills with mislabelled examples: use
-    `RBPClassifier` or `ForgetronClassifier` instead.
+    The first budgeted perceptron, for comparison. With noisy labels its cache fills with mislabelled
+    examples: use `RBPClassifier` or `ForgetronClassifier` instead.
 
     Parameters
     ----------

@@ -18,10 +18,10 @@ from river_okl.model import UnsupervisedModel, locked
 class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
     """The anomaly detector to start with: no tuning, no scaling, and scores calibrated to the rate of false alarms.
 
-    `score_one` returns the share of recent samples that were less anomalous than x. A threshold of 0.99 therefore
-    raises an alarm for one sample in a hundred, as long as the stream does not change. Use the detector when there are
-    no labels. It accepts raw features: dense, sparse or both, strings and missing values. It may learn from a
-    contaminated stream.
+    `score_one` returns the share of recent samples that were less anomalous than x. A threshold of 0.99
+    therefore raises an alarm for one sample in a hundred, as long as the stream does not change. Use the
+    detector when there are no labels. It accepts raw features: dense, sparse or both, strings and missing
+    values. It may learn from a contaminated stream.
 
     Parameters
     ----------
@@ -35,34 +35,34 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
 
     Notes
     -----
-    - **Measurements.** The detector stores up to 2,048 scaled samples of the stream. It computes five numbers for a new
-      sample. Two are kernel densities. The third is the distance to the 20th nearest stored sample, relative to what is
-      usual in that neighbourhood. The fourth is the distance to the 100th nearest stored sample, because anomalies that
-      recur have near neighbours of their own. The fifth is the error with which the features of the sample (the first
-      255) are predicted from each other.
-    - **Ranks.** Each of the five numbers is ranked among its last 1,024 values. The largest of the five ranks is then
-      ranked among up to 4,096 earlier ones, which gives the score. Beyond the largest tenth of the 1,024 values, and
-      beyond the largest hundredth of the 4,096, ranks follow an exponential tail. Scores above 0.999 are therefore
-      still comparable.
-    - **The first samples.** Scores are 0 until more than 100 samples have been learned. Scores above 0.99 are not reliable before
-      500 samples.
-    - **Equal samples.** At most half of the samples that equal x count as less anomalous. The score of a value that a
-      fiftieth of all samples have therefore does not exceed 0.99.
-    - **Contamination.** Samples with a score above 0.95 are not stored. Of the samples with a score above 0.99, only a
-      limited number update the ranks and the scaling, so that anomalies do not mask later ones. The limit is one in
-      twenty of all samples, or one in fourteen if these samples differ from each other, and up to twelve at once, or
-      seventeen if they differ.
-    - **Change.** If samples with a score above 0.99 are the majority for about 140 samples, the stream has changed, and
-      the detector learns the new state.
+    - **Measurements.** The detector stores up to 2,048 scaled samples of the stream. It computes five numbers
+      for a new sample. Two are kernel densities. The third is the distance to the 20th nearest stored sample,
+      relative to what is usual in that neighbourhood. The fourth is the distance to the 100th nearest stored
+      sample, because anomalies that recur have near neighbours of their own. The fifth is the error with
+      which the features of the sample (the first 255) are predicted from each other.
+    - **Ranks.** Each of the five numbers is ranked among its last 1,024 values. The largest of the five ranks
+      is then ranked among up to 4,096 earlier ones, which gives the score. Beyond the largest tenth of the
+      1,024 values, and beyond the largest hundredth of the 4,096, ranks follow an exponential tail. Scores
+      above 0.999 are therefore still comparable.
+    - **The first samples.** Scores are 0 until more than 100 samples have been learned. Scores above 0.99 are
+      not reliable before 500 samples.
+    - **Equal samples.** At most half of the samples that equal x count as less anomalous. The score of a
+      value that a fiftieth of all samples have therefore does not exceed 0.99.
+    - **Contamination.** Samples with a score above 0.95 are not stored. Of the samples with a score above
+      0.99, only a limited number update the ranks and the scaling, so that anomalies do not mask later ones.
+      The limit is one in twenty of all samples, or one in fourteen if these samples differ from each other,
+      and up to twelve at once, or seventeen if they differ.
+    - **Change.** If samples with a score above 0.99 are the majority for about 140 samples, the stream has
+      changed, and the detector learns the new state.
     - **River's filters.** River's filters do not let a detector learn from samples that it finds anomalous.
-      `OKLDetector` does not need this protection, and the protection spoils the calibration of the scores. Compare the
-      score with a threshold yourself, or use `QuantileFilter` with `protect_anomaly_detector=False`. With that option
-      `ThresholdFilter` learns nothing at all.
-    - **Storage.** Each of the last 8,192 samples that may be stored has about the same chance of being stored, in
-      proportion to its weight. A sample of weight 0 updates the scaling only.
-    - **Scaling.** Features are scaled, and their new levels and units followed, as in `OKLClassifier`. Only samples
-      that the detector learns enter the statistics. At an update the regressions between the features are converted,
-      too.
+      `OKLDetector` does not need this protection, and the protection spoils the calibration of the scores.
+      Compare the score with a threshold yourself, or use `QuantileFilter` with
+      `protect_anomaly_detector=False`. With that option `ThresholdFilter` learns nothing at all.
+    - **Storage.** Each of the last 8,192 samples that may be stored has about the same chance of being
+      stored, in proportion to its weight. A sample of weight 0 updates the scaling only.
+    - **Scaling.** Features are scaled, and their new levels and units followed, as in `OKLClassifier`. Only
+      samples that the detector learns enter the statistics. At an update the regressions between the features
+      are converted, too.
 
     References
     ----------
@@ -124,8 +124,9 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
     def explain_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """How far x is from its nearest neighbours in each feature, the largest difference first.
 
-        The value of a feature is its mean squared difference to the twenty nearest stored samples, in squared standard
-        deviations. The indicator of a string (`colour=red`) or of a missing value (`size=None`) differs by 0 or 1.
+        The value of a feature is its mean squared difference to the twenty nearest stored samples, in squared
+        standard deviations. The indicator of a string (`colour=red`) or of a missing value (`size=None`)
+        differs by 0 or 1.
 
         Parameters
         ----------

@@ -21,9 +21,9 @@ from river_okl.model import KernelClassifier
 class DUOLClassifier(KernelClassifier):
     """Double updating: a new support vector also updates the coefficient of the one it conflicts with most.
 
-    An update of `KernelPAClassifier` may spoil earlier predictions; DUOL corrects the most affected support vector. It is more
-    accurate on Bananas (88.5 against 88.0 %), not on Phishing and Elec2. Every margin error becomes a permanent support vector;
-    `BDUOLClassifier` bounds them.
+    An update of `KernelPAClassifier` may spoil earlier predictions; DUOL corrects the most affected support
+    vector. It is more accurate on Bananas (88.5 against 88.0 %), not on Phishing and Elec2. Every margin
+    error becomes a permanent support vector; `BDUOLClassifier` bounds them.
 
     Parameters
     ----------
@@ -38,11 +38,12 @@ class DUOLClassifier(KernelClassifier):
     -----
     - As in the BDUOL poster, b is the point with the smallest y_t y_b κ(x_t, x_b) among those with a loss.
     - Without a conflict the step is that of PA-I, min(C, ℓ_t/k_t); the poster prints ℓ_t/k_t².
-    - The four cases of the poster maximise the dual in two variables over a box. This class solves that problem directly,
-      because the cases are incomplete: the fourth divides by zero for x_t = x_b, and none covers coefficients of 0.
+    - The four cases of the poster maximise the dual in two variables over a box. This class solves that
+      problem directly, because the cases are incomplete: the fourth divides by zero for x_t = x_b, and none
+      covers coefficients of 0.
     - Losses up to 1e-9 are ignored.
-    - The sample weight multiplies the steps of both coefficients; that of b stays in [0, C], or does not grow if a weight
-      has brought it above C.
+    - The sample weight multiplies the steps of both coefficients; that of b stays in [0, C], or does not grow
+      if a weight has brought it above C.
 
     Examples
     --------
@@ -78,8 +79,9 @@ class DUOLClassifier(KernelClassifier):
 class BDUOLClassifier(KernelClassifier):
     """Double updating on a budget: when it is full, the support vector with the lowest removal cost in the dual is evicted.
 
-    With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2 against 79.5 %, and
-    a fraction of the time); try a small C (0.1). "removal" is poor on small budgets, as the authors also found.
+    With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2
+    against 79.5 %, and a fraction of the time); try a small C (0.1). "removal" is poor on small budgets, as
+    the authors also found.
 
     Parameters
     ----------
@@ -92,19 +94,20 @@ class BDUOLClassifier(KernelClassifier):
     rho
         A support vector b with a loss conflicts with the sample if y_t y_b κ(x_t, x_b) ≤ -rho.
     maintenance
-        What happens to the term of the evicted support vector: "removal" drops it; "projection" projects it on the others
-        within their box constraints; "approximate" projects it and clips to the box; "nearest" projects it on the nearest
-        support vector in feature space and clips.
+        What happens to the term of the evicted support vector: "removal" drops it; "projection" projects it
+        on the others within their box constraints; "approximate" projects it and clips to the box; "nearest"
+        projects it on the nearest support vector in feature space and clips.
 
     Notes
     -----
-    - All four evict the support vector with the largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j. The paper gives this
-      rule for "removal" and none for the others.
-    - "projection" is a quadratic program. It starts from "approximate", which is the solution if nothing is clipped, and
-      continues with Newton's method on the free variables (Bertsekas 1982), one Cholesky factorisation per step.
-    - In "projection" and "approximate" the diagonal of the Gram matrix is multiplied by 1 + 1e-8: duplicates then get equal
-      shares, and the clipped result is unique. K⁻¹ is kept, as in the paper; it excludes this ridge, so it serves as the
-      preconditioner of a few conjugate gradient steps.
+    - All four evict the support vector with the largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j. The paper
+      gives this rule for "removal" and none for the others.
+    - "projection" is a quadratic program. It starts from "approximate", which is the solution if nothing is
+      clipped, and continues with Newton's method on the free variables (Bertsekas 1982), one Cholesky
+      factorisation per step.
+    - In "projection" and "approximate" the diagonal of the Gram matrix is multiplied by 1 + 1e-8: duplicates
+      then get equal shares, and the clipped result is unique. K⁻¹ is kept, as in the paper; it excludes this
+      ridge, so it serves as the preconditioner of a few conjugate gradient steps.
     - The loss of the sample is computed again after the removal; nothing is learned if it is 0.
     - Otherwise as in `DUOLClassifier`.
 

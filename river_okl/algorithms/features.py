@@ -75,12 +75,12 @@ class RandomFourierFeatures(KernelFeatures):
 
     Notes
     -----
-    - Features are √2 cos(ω·x) and √2 sin(ω·x), on the scale of standardised features, as River's models expect; so
-      z(x)·z(x') is 2D times the kernel, with an error of order 2√D.
-    - River's `feature_extraction.RBFSampler` approximates another kernel: its cosines depend on one feature of x each, so
-      it has no interactions.
-    - The frequencies of a feature are a function of the seed and its name, so features may appear in any order and
-      disappear (details in `FOGDClassifier`).
+    - Features are √2 cos(ω·x) and √2 sin(ω·x), on the scale of standardised features, as River's models
+      expect; so z(x)·z(x') is 2D times the kernel, with an error of order 2√D.
+    - River's `feature_extraction.RBFSampler` approximates another kernel: its cosines depend on one feature
+      of x each, so it has no interactions.
+    - The frequencies of a feature are a function of the seed and its name, so features may appear in any
+      order and disappear (details in `FOGDClassifier`).
     - With `RBF()` the features change with the data-driven gamma for the first 200 samples.
 
     Examples
@@ -117,8 +117,8 @@ class RandomFourierFeatures(KernelFeatures):
 class NystroemFeatures(KernelFeatures):
     """Nyström features: coordinates of a sample on samples selected from the stream, for any River model and any kernel.
 
-    A sample is selected if it is far from the span of those selected before, until the budget is full. Each selection adds a
-    coordinate and leaves the others unchanged, so a model's weights stay valid.
+    A sample is selected if it is far from the span of those selected before, until the budget is full. Each
+    selection adds a coordinate and leaves the others unchanged, so a model's weights stay valid.
 
     Parameters
     ----------
@@ -131,10 +131,11 @@ class NystroemFeatures(KernelFeatures):
 
     Notes
     -----
-    - With K = L Lᵀ the Gram matrix of the selected samples, features are √B L⁻¹ k(x), B the budget: z(x)·z(x') is B times the
-      kernel of the projections on their span. The factor √B is for River's models, which expect standardised features.
-    - Samples are selected by the ALD (approximate linear dependence) residual, like Projectron's support vectors, but
-      independently of labels.
+    - With K = L Lᵀ the Gram matrix of the selected samples, features are √B L⁻¹ k(x), B the budget:
+      z(x)·z(x') is B times the kernel of the projections on their span. The factor √B is for River's models,
+      which expect standardised features.
+    - Samples are selected by the ALD (approximate linear dependence) residual, like Projectron's support
+      vectors, but independently of labels.
     - With `RBF()` the coordinates change with the data-driven gamma for the first 200 samples.
     - O(B d + B²) time per sample, and B² numbers of memory.
 

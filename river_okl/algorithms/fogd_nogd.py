@@ -112,8 +112,8 @@ class NOGD(GradientDescent, LinearInBasis):
 class FOGDClassifier(FOGD, KernelClassifier):
     """Fourier online gradient descent, classification: a linear model on random features of a Gaussian kernel.
 
-    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must not be kept,
-    or for long streams with few features.
+    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must
+    not be kept, or for long streams with few features.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ class FOGDClassifier(FOGD, KernelClassifier):
     Notes
     -----
     - z(x)·z(x') is the kernel with an error of order 1/√D.
-    - The frequencies of a feature are a function of the seed and its name, so the order in which features appear does not
-      matter, and saved models do not contain them. For a name that is not a string, a number or a tuple of these, its repr
-      is used, which must be the same in each run.
+    - The frequencies of a feature are a function of the seed and its name, so the order in which features
+      appear does not matter, and saved models do not contain them. For a name that is not a string, a number
+      or a tuple of these, its repr is used, which must be the same in each run.
     - The frequencies of the last 1,000 to 2,000 names are cached, 8D bytes each.
     - With `RBF()` z(x) changes with the data-driven gamma for the first 200 samples; the weights are kept.
     - There are no support vectors; `norm` is that of the weights.
@@ -161,8 +161,8 @@ class FOGDClassifier(FOGD, KernelClassifier):
 class FOGDRegressor(FOGD, KernelRegressor):
     """Fourier online gradient descent, regression: a linear model on random features of a Gaussian kernel.
 
-    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must not be kept,
-    or for long streams with few features.
+    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must
+    not be kept, or for long streams with few features.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
     Notes
     -----
-    - z(x)·z(x') is the kernel with an error of order 1/√D; the frequencies of a feature are a function of the seed and its
-      name (details in `FOGDClassifier`).
+    - z(x)·z(x') is the kernel with an error of order 1/√D; the frequencies of a feature are a function of the
+      seed and its name (details in `FOGDClassifier`).
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 
@@ -220,8 +220,8 @@ class NOGDClassifier(NOGD, KernelClassifier):
 
     Notes
     -----
-    - At the switch wᵀz(x) is the best approximation of f of rank k. The paper does not specify w; starting from 0 would
-      forget everything learned.
+    - At the switch wᵀz(x) is the best approximation of f of rank k. The paper does not specify w; starting
+      from 0 would forget everything learned.
     - Eigenvalues below 1e-10 of the largest are dropped from the k.
     - An update costs two products with the (B, k) matrix of the features, a prediction one kernel row.
     - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.

@@ -16,8 +16,8 @@ SPENT = 15.0 / 32.0  # the damage allowed per mistake
 class ForgetronClassifier(KernelClassifier):
     """The Forgetron: when the budget is full, f shrinks as little as its mistake bound allows, and its oldest term is removed.
 
-    The budgeted perceptron with a worst-case mistake bound; the shrinking costs accuracy: if that matters, use
-    `AhpatronClassifier`.
+    The budgeted perceptron with a worst-case mistake bound; the shrinking costs accuracy: if that matters,
+    use `AhpatronClassifier`.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class ForgetronClassifier(KernelClassifier):
 
     Notes
     -----
-    - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q within 15/32 M
-      for M mistakes. Coefficients never grow, even if the quadratic opens downwards.
+    - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q
+      within 15/32 M for M mistakes. Coefficients never grow, even if the quadratic opens downwards.
     - μ is y_r f(x_r) with the new support vector in f and before f shrinks.
     - The sample weight multiplies the coefficient of the new support vector; a mistake counts as one whatever its weight.
     - The bound is proved for κ(x, x) ≤ 1.

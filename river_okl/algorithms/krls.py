@@ -17,20 +17,20 @@ from river_okl.model import KernelRegressor
 class KRLSRegressor(KernelRegressor):
     """Kernel recursive least squares: the exact least-squares fit over a small dictionary, without forgetting.
 
-    For smooth, stationary series. A sample becomes a support vector only if its image is not (nearly) a combination of theirs,
-    so that their number stops growing on a bounded domain. `SOGPRegressor` has a budget with eviction, forgetting and
-    intervals.
+    For smooth, stationary series. A sample becomes a support vector only if its image is not (nearly) a
+    combination of theirs, so that their number stops growing on a bounded domain. `SOGPRegressor` has a
+    budget with eviction, forgetting and intervals.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     nu
-        ν: a sample whose squared distance δ from the span of the support vectors exceeds it becomes one. Smaller values are more
-        accurate and store more points.
+        ν: a sample whose squared distance δ from the span of the support vectors exceeds it becomes one.
+        Smaller values are more accurate and store more points.
     budget
-        Maximum number of support vectors; when it is full, every sample is projected. None: as many as ν requires, a finite
-        number for every stream in a bounded domain.
+        Maximum number of support vectors; when it is full, every sample is projected. None: as many as ν
+        requires, a finite number for every stream in a bounded domain.
 
     Notes
     -----

@@ -106,10 +106,11 @@ def _pass_on(f: Expansion, p: int, maintenance: str, n_neighbors: int = 0) -> No
 class SuffixAverage(KernelModel):
     """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
 
-    The c_i are constants; a point is added to S at one step and may be removed at another, for good. After t steps
-    T = t + 1, w_1 = 0, and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point added at step a
-    has the coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, with e = t, or e = r - 1 if it was
-    removed at step r. So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
+    The c_i are constants; a point is added to S at one step and may be removed at another, for good. After t
+    steps T = t + 1, w_1 = 0, and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a
+    point added at step a has the coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, with
+    e = t, or e = r - 1 if it was removed at step r. So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 -
+    H(L-1) g_1 with the outputs
 
         f_0 = w    f_1: -c_i H(a-1) / t if a ≥ L    f_2: c_i / t if a < L
         g_0: c_i (H(r-1) - H(a-1)) if a ≥ L, c_i H(r-1) if a < L    g_1: c_i if a < L
@@ -307,8 +308,8 @@ class NBSGD(SuffixAverage, SGD):
 class KernelSGDClassifier(KernelSGD, KernelClassifier):
     """Kernel SGD, classification: Pegasos, the stochastic gradient solver of the support vector machine.
 
-    A one-pass batch solver, for comparison: every sample with a loss becomes a permanent support vector. Otherwise use
-    `NBSGDClassifier` or `BSGDClassifier`.
+    A one-pass batch solver, for comparison: every sample with a loss becomes a permanent support vector.
+    Otherwise use `NBSGDClassifier` or `BSGDClassifier`.
 
     Parameters
     ----------
@@ -322,8 +323,8 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
     Notes
     -----
     - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
-    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far. The paper has
-      this only in Algorithms 2 and 3, but without it f overflows within a few hundred samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
+      The paper has this only in Algorithms 2 and 3, but without it f overflows within a few hundred samples.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
@@ -349,8 +350,8 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 class KernelSGDRegressor(KernelSGD, KernelRegressor):
     """Kernel SGD, regression: the stochastic gradient solver of regularised kernel regression.
 
-    A one-pass batch solver, for comparison: every sample becomes a permanent support vector. Otherwise use `NBSGDRegressor`
-    or `BSGDRegressor`.
+    A one-pass batch solver, for comparison: every sample becomes a permanent support vector. Otherwise use
+    `NBSGDRegressor` or `BSGDRegressor`.
 
     Parameters
     ----------
@@ -391,8 +392,8 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 class BSGDClassifier(BSGD, KernelClassifier):
     """Budgeted SGD, classification: Pegasos with at most B support vectors.
 
-    Use it with "merging" to train a support vector machine on a long stationary stream in constant memory; "removal" is cheaper
-    and less accurate.
+    Use it with "merging" to train a support vector machine on a long stationary stream in constant memory;
+    "removal" is cheaper and less accurate.
 
     Parameters
     ----------
@@ -405,9 +406,9 @@ class BSGDClassifier(BSGD, KernelClassifier):
     budget
         Maximum number of support vectors; a `PerClass` sets it per label.
     maintenance
-        What happens to the term α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection" projects it on
-        all others in O(B²), "merging" fuses it with another one into a new point between the two, which has the features of
-        both: a stream with ever-new feature names makes the model grow.
+        What happens to the term α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
+        projects it on all others in O(B²), "merging" fuses it with another one into a new point between the
+        two, which has the features of both: a stream with ever-new feature names makes the model grow.
 
     Notes
     -----
@@ -416,9 +417,9 @@ class BSGDClassifier(BSGD, KernelClassifier):
     - "projection" is exact: the inverse Gram matrix is downdated by the removed point and updated by the new one, the rank-2
       replacement of the paper's Theorem 14. Points that depend on the others up to rounding (δ² < 1e-8 κ(x, x)) get that
       much jitter in the inverse, and solutions are refined with the true Gram matrix.
-    - "merging" is that of Wang, Crammer & Vucetic (2012), with the optimal h in [0, 1] to full precision for every partner
-      instead of a golden section search; terms of opposite signs are fused at h = 1, the partner's position. The fused point
-      counts as the newest.
+    - "merging" is that of Wang, Crammer & Vucetic (2012), with the optimal h in [0, 1] to full precision for
+      every partner instead of a golden section search; terms of opposite signs are fused at h = 1, the
+      partner's position. The fused point counts as the newest.
     - See `KernelSGDClassifier` for the first steps, the squared and the hinge loss, and the sample weight.
 
     Examples
@@ -516,19 +517,19 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     n_neighbors
         Number of support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires "removal", and not
-        the squared loss with l2 ≤ 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires
+        "removal", and not the squared loss with l2 ≤ 1.
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The average is exact and costs O(1) per step: with removal a coefficient is c/(λt), so its sum over a window is a
-      difference of harmonic numbers. A removed support vector stays in the average until the window has passed it, but is
-      not counted by `n_support_vectors`: the averaged model is larger, as the paper notes. `support_vectors` and `norm` are
-      those of the last model.
-    - Neighbours are nearest in feature space; for an RBF kernel they are the same as in the paper's input space. Their Gram
-      matrix is solved by least squares, so duplicates are harmless.
+    - The average is exact and costs O(1) per step: with removal a coefficient is c/(λt), so its sum over a
+      window is a difference of harmonic numbers. A removed support vector stays in the average until the
+      window has passed it, but is not counted by `n_support_vectors`: the averaged model is larger, as the
+      paper notes. `support_vectors` and `norm` are those of the last model.
+    - Neighbours are nearest in feature space; for an RBF kernel they are the same as in the paper's input
+      space. Their Gram matrix is solved by least squares, so duplicates are harmless.
     - See `BSGDClassifier` for the maintenance and its ties.
     - See `KernelSGDClassifier` for the first steps, the squared and the hinge loss, and the sample weight.
 
@@ -575,8 +576,8 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
     n_neighbors
         Number of support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires "removal", and not
-        the squared loss with l2 ≤ 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires
+        "removal", and not the squared loss with l2 ≤ 1.
     seed
         Seed of the random numbers; None: different in each run.
 

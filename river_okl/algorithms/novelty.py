@@ -25,16 +25,16 @@ NEAR = 0.01  # of κ(x, x): a sample with a smaller ALD residual is projected on
 class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector):
     """NORMA's novelty detection, a budgeted one-class support vector machine: anomaly scores from 0 to 1.
 
-    Use it behind a `StandardScaler`, with River's `metrics.ROCAUC`, `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`.
-    It may learn from a contaminated stream, as long as anomalies are rare.
+    Use it behind a `StandardScaler`, with River's `metrics.ROCAUC`, `anomaly.QuantileFilter` and
+    `anomaly.ThresholdFilter`. It may learn from a contaminated stream, as long as anomalies are rare.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     nu
-        ν, the fraction of the learned samples with f(x) below ρ, a score above 0.5. They become the support vectors, so ν must be
-        well above the fraction of anomalies; for alarms, wrap the model in a filter.
+        ν, the fraction of the learned samples with f(x) below ρ, a score above 0.5. They become the support
+        vectors, so ν must be well above the fraction of anomalies; for alarms, wrap the model in a filter.
     budget
         Maximum number of support vectors.
     learning_rate
@@ -43,15 +43,15 @@ class KernelOneClassSVM(UnsupervisedModel, KernelEstimator, base.AnomalyDetector
     Notes
     -----
     - The score is a monotone function of s = ρ - f(x) with values between 0 and 1: (1 + s / (0.02 + |s|)) / 2.
-    - As in the paper with λ = 1: f ← (1-η) f, and if f(x) ≤ ρ, f ← f + η κ(x, ·) and
-      ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the fraction below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
-    - The step of f is 0.3 η, or 1/t while that is larger. (In the paper it is η.) With 1/t, f is the mean over all samples so far;
-      with a constant step it forgets. The factor of 0.3 lets ρ follow f.
-    - The paper drops its oldest terms. Here a sample whose distance from the span of the support vectors is at most a tenth
-      of its norm is projected on it; if the budget is full, the sample or the support vector with the lowest removal cost
-      is projected on the others, in O(B²).
-    - A weight multiplies the steps of f and ρ, up to 1; a sample of weight 0 updates the bandwidth only. So ν is the
-      fraction of the total weight below ρ, and f a weighted mean.
+    - As in the paper with λ = 1: f ← (1-η) f, and if f(x) ≤ ρ, f ← f + η κ(x, ·) and ρ ← ρ - η (1-ν), else ρ
+      ← ρ + ην. So the fraction below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
+    - The step of f is 0.3 η, or 1/t while that is larger. (In the paper it is η.) With 1/t, f is the mean
+      over all samples so far; with a constant step it forgets. The factor of 0.3 lets ρ follow f.
+    - The paper drops its oldest terms. Here a sample whose distance from the span of the support vectors is
+      at most a tenth of its norm is projected on it; if the budget is full, the sample or the support vector
+      with the lowest removal cost is projected on the others, in O(B²).
+    - A weight multiplies the steps of f and ρ, up to 1; a sample of weight 0 updates the bandwidth only. So ν
+      is the fraction of the total weight below ρ, and f a weighted mean.
     - If f(x) = ρ, the sample is learned (in the paper it is not), so that f starts from the first sample.
 
     Examples

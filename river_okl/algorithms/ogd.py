@@ -56,8 +56,8 @@ class OGDClassifier(OGD, KernelClassifier):
 
     Notes
     -----
-    - Without the offset b and the adaptive margin ρ of the paper, as in later comparisons; NORMA's truncation of old
-      terms is left out too.
+    - Without the offset b and the adaptive margin ρ of the paper, as in later comparisons; NORMA's truncation
+      of old terms is left out too.
     - f also decays on samples without a loss.
     - A scheduler's step above 1/λ sets f to 0; a constant rate of this size is rejected.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
@@ -101,8 +101,8 @@ class OGDRegressor(OGD, KernelRegressor):
     -----
     - See `OGDClassifier` for what is left out of the paper and for the decay.
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
-    - With the squared loss this is the NORMA of kernel adaptive filtering. With `l2=0` it is kernel least mean squares
-      (KLMS) with twice its learning rate.
+    - With the squared loss this is the NORMA of kernel adaptive filtering. With `l2=0` it is kernel least
+      mean squares (KLMS) with twice its learning rate.
     - The sample weight multiplies the gradient, not the decay.
 
     Examples

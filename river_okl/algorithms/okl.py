@@ -93,22 +93,22 @@ class OKL(PredictiveModel):
 class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: no tuning, no scaling, bounded memory.
 
-    `OKLClassifier` is a mixture of experts. Kernel machines, linear models, nearest neighbours and trees predict side
-    by side, and each is weighted by its recent performance. Use it when you do not know which kind of model suits the
-    stream, or when the stream drifts. It accepts two or more labels and raw features: dense, sparse or both, strings
-    and missing values.
+    `OKLClassifier` is a mixture of experts. Kernel machines, linear models, nearest neighbours and trees
+    predict side by side, and each is weighted by its recent performance. Use it when you do not know which
+    kind of model suits the stream, or when the stream drifts. It accepts two or more labels and raw features:
+    dense, sparse or both, strings and missing values.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
-        from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and 1.5. The scales adapt
-        to the quality of the predictions.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is
+        estimated from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and
+        1.5. The scales adapt to the quality of the predictions.
     budget
-        Maximum number of stored points. The dictionary of the Gaussian processes takes at most 64 of them, and at most
-        half of the budget. Of the other points, three fifths are the pool of the passive-aggressive learner and two
-        fifths are the latest samples. `PerClass(n)` allows n points per label, initially 2n. With it, the pool and the
-        latest samples grow from the third label on.
+        Maximum number of stored points. The dictionary of the Gaussian processes takes at most 64 of them,
+        and at most half of the budget. Of the other points, three fifths are the pool of the
+        passive-aggressive learner and two fifths are the latest samples. `PerClass(n)` allows n points per
+        label, initially 2n. With it, the pool and the latest samples grow from the third label on.
     scale
         Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
         often absent is divided by its root mean square instead, and not centred. Values farther than five standard
@@ -128,45 +128,48 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     Notes
     -----
-    - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool of
-      points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and a fourth one
-      is Bayesian. Nearest neighbours are searched among the points and the latest samples. There are two small forests of
-      Hoeffding trees and, for more than two labels, naive Bayes. The stacked regression is a logistic regression on the
-      predictions of all other experts. `experts` returns the mixture weights.
-    - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99
-      discounts old samples, so that another expert may dominate after a drift.
-    - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator feature
-      the second time it is learned. The scale of an indicator does not depend on its rarity. Strings seen once cost a
-      fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an indicator.
-      `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
-    - **Units of features.** The mean and standard deviation by which a feature is scaled stay fixed between two
-      scheduled updates. Updates become rarer, but are at most 2,000 samples apart. At an update the current statistics
-      come into force, and everything learned in the old unit is converted. A feature whose mean drifts quickly follows
-      its statistics from sample to sample instead.
-    - **Outliers and new levels.** Outliers (more than five standard deviations from the mean) are clipped. Of a run of
-      outliers only the first one enters the statistics, and samples in a run count less. Twelve outliers in a row are a
-      new level or a larger unit. A unit that is smaller by a factor of five or more is noticed within 250 to 500
-      values. Such a change comes into force at once. Nothing is converted: the sensor's unit has changed, not the
-      relation to the label. If the values return within 2,000 values, a short visit is undone, and a longer one gives
-      the feature two levels. Offsets of less than about five standard deviations are learned as a change of the data.
+    - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool
+      of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
+      a fourth one is Bayesian. Nearest neighbours are searched among the points and the latest samples. There
+      are two small forests of Hoeffding trees and, for more than two labels, naive Bayes. The stacked
+      regression is a logistic regression on the predictions of all other experts. `experts` returns the
+      mixture weights.
+    - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
+      0.99 discounts old samples, so that another expert may dominate after a drift.
+    - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator
+      feature the second time it is learned. The scale of an indicator does not depend on its rarity. Strings
+      seen once cost a fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an
+      indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - **Units of features.** The mean and standard deviation by which a feature is scaled stay fixed between
+      two scheduled updates. Updates become rarer, but are at most 2,000 samples apart. At an update the
+      current statistics come into force, and everything learned in the old unit is converted. A feature whose
+      mean drifts quickly follows its statistics from sample to sample instead.
+    - **Outliers and new levels.** Outliers (more than five standard deviations from the mean) are clipped. Of
+      a run of outliers only the first one enters the statistics, and samples in a run count less. Twelve
+      outliers in a row are a new level or a larger unit. A unit that is smaller by a factor of five or more
+      is noticed within 250 to 500 values. Such a change comes into force at once. Nothing is converted: the
+      sensor's unit has changed, not the relation to the label. If the values return within 2,000 values, a
+      short visit is undone, and a longer one gives the feature two levels. Offsets of less than about five
+      standard deviations are learned as a change of the data.
     - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
-      predictions, as in recursive feature machines. The first update is after 200 samples, and later updates are at
-      most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that
-      separate the nearest points by label (Relief). Such a feature keeps a weight even if its slopes vanish, and so
-      does, with two labels, a feature on which the residuals of the Gaussian processes depend. `feature_weights`
-      returns the weights.
-    - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so that it
-      learns a string from a few samples. The covariance takes at most 0.5 MB.
-    - **Trees.** Three of the trees split on any feature. The other four split on half of the features, drawn for each
-      leaf. Each tree weights a sample by a draw from Poisson(6), and restarts if its error rises. Together the trees
-      take at most 0.8 MB with two labels and 4 MB with many, for any number of features.
-    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
-      to 1. A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner. If
-      ten light weights in a row follow at most twenty heavy first ones (at least three times heavier), the heavy ones
-      no longer count in the mean weight, so that they do not silence the following samples.
+      predictions, as in recursive feature machines. The first update is after 200 samples, and later updates
+      are at most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the
+      features that separate the nearest points by label (Relief). Such a feature keeps a weight even if its
+      slopes vanish, and so does, with two labels, a feature on which the residuals of the Gaussian processes
+      depend. `feature_weights` returns the weights.
+    - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so
+      that it learns a string from a few samples. The covariance takes at most 0.5 MB.
+    - **Trees.** Three of the trees split on any feature. The other four split on half of the features, drawn
+      for each leaf. Each tree weights a sample by a draw from Poisson(6), and restarts if its error rises.
+      Together the trees take at most 0.8 MB with two labels and 4 MB with many, for any number of features.
+    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
+      equal weights to 1. A sample counts at most ten times, except in the Gaussian processes and the
+      passive-aggressive learner. If ten light weights in a row follow at most twenty heavy first ones (at
+      least three times heavier), the heavy ones no longer count in the mean weight, so that they do not
+      silence the following samples.
     - **A third label.** When it arrives, state carries over, except the stacked regression, which restarts.
-    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the weighted mean of the
-      processes and the pool. Linear models, nearest neighbours and trees have no support vectors.
+    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the weighted
+      mean of the processes and the pool. Linear models, nearest neighbours and trees have no support vectors.
 
     References
     ----------
@@ -216,29 +219,29 @@ class OKLClassifier(OKL, PredictiveClassifier):
 class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.
 
-    `OKLRegressor` is a mixture of experts. Gaussian processes, linear models, nearest neighbours and trees predict side
-    by side, and each is weighted by its recent performance. Use it when you do not know which kind of model suits the
-    stream, when the targets are a time series, or when you need prediction intervals. It accepts raw features and
-    targets.
+    `OKLRegressor` is a mixture of experts. Gaussian processes, linear models, nearest neighbours and trees
+    predict side by side, and each is weighted by its recent performance. Use it when you do not know which
+    kind of model suits the stream, when the targets are a time series, or when you need prediction intervals.
+    It accepts raw features and targets.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
-        from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and 1.5. The scales adapt
-        to the quality of the predictions.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is
+        estimated from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and
+        1.5. The scales adapt to the quality of the predictions.
     budget
-        Maximum number of points in the dictionary that the Gaussian processes share. Time and memory are O(budget²). In
-        addition the latest 3 · budget samples are stored for the nearest neighbours.
+        Maximum number of points in the dictionary that the Gaussian processes share. Time and memory are
+        O(budget²). In addition the latest 3 · budget samples are stored for the nearest neighbours.
     scale
-        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
-        often absent is divided by its root mean square instead, and not centred. Values farther than five standard
-        deviations from the mean are clipped to that distance. New levels and units of a feature are followed (see
-        Notes). The target is always scaled.
+        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A
+        feature that is often absent is divided by its root mean square instead, and not centred. Values
+        farther than five standard deviations from the mean are clipped to that distance. New levels and units
+        of a feature are followed (see Notes). The target is always scaled.
     pending
-        Maximum number of predicted samples that wait for their targets. If targets arrive late, the experts are scored
-        on the predictions that they made at the time, so these predictions must be stored. If every target arrives
-        before the next prediction, nothing is stored.
+        Maximum number of predicted samples that wait for their targets. If targets arrive late, the experts
+        are scored on the predictions that they made at the time, so these predictions must be stored. If
+        every target arrives before the next prediction, nothing is stored.
 
     See Also
     --------
@@ -249,41 +252,43 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     Notes
     -----
-    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the first 127
-      features, nearest neighbours and five Hoeffding trees. The stack is another Bayesian linear regression, on the
-      predictions of all of these. For time series there is the last target, for steps and curves an additive model:
-      the linear regression plus a function of each of the first 255 features, constant between quantiles. Three more
-      trees each learn the residuals of the last target, the linear regression and the additive model. `experts`
-      returns the mixture weights.
-    - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow dynamic model
-      averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so that another process may
-      dominate after a drift. The mean of the processes, the linear regression and the stack are weighted by their
-      squared residuals. The last two dominate on noisy, largely linear targets. A second stage weights this mixture, a
-      correction of it, the last target, the additive model and all forests by their absolute errors.
-    - **Noise.** The noise variance of three of the processes follows their residuals, down to a millionth of the
-      target's variance, so that smooth series without noise are predicted precisely.
-    - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean is the
-      prediction. Its standard deviation is the one whose 90 % interval is that of `predict_interval_one`.
+    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the
+      first 127 features, nearest neighbours and five Hoeffding trees. The stack is another Bayesian linear
+      regression, on the predictions of all of these. For time series there is the last target, for steps and
+      curves an additive model: the linear regression plus a function of each of the first 255 features,
+      constant between quantiles. Three more trees each learn the residuals of the last target, the linear
+      regression and the additive model. `experts` returns the mixture weights.
+    - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow
+      dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so
+      that another process may dominate after a drift. The mean of the processes, the linear regression and
+      the stack are weighted by their squared residuals. The last two dominate on noisy, largely linear
+      targets. A second stage weights this mixture, a correction of it, the last target, the additive model
+      and all forests by their absolute errors.
+    - **Noise.** The noise variance of three of the processes follows their residuals, down to a millionth of
+      the target's variance, so that smooth series without noise are predicted precisely.
+    - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean
+      is the prediction. Its standard deviation is the one whose 90 % interval is that of
+      `predict_interval_one`.
     - **Intervals.** The widths at 50, 80, 90, 95 and 99 % adapt to the share of past targets within the intervals that
       were issued. Other widths are interpolated. The scale of all widths follows the standard deviation of the mixture,
       the latest errors and the size of the last change of the target. An interval of a late target is at most twice as
       wide as that of a normal distribution with the targets' standard deviation.
-    - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes several
-      series, use a model for each.
+    - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes
+      several series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
-    - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in `OKLClassifier`.
-      Outliers of the target are clipped, too, and its unit stays fixed between updates. A gradual change of the target
-      converts everything that was learned. A sudden change converts nothing. It is either a smaller unit, or twelve
-      outliers in a row of which the first was a jump of at least 2.5 standard deviations. No prediction is further
-      outside the range of past targets than that range is wide.
-    - **Feature weights.** As in `OKLClassifier`, with the first update after 60 samples. Relief finds the features that
-      separate the nearest points by target.
-    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
-      to 1. They apply in full to the Gaussian processes and the linear regressions. For the trees, the intervals and
-      the mixture weights they are capped at 1. Heavy first samples are forgotten in the mean weight, as in
-      `OKLClassifier`.
-    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the processes.
-      Linear regressions, nearest neighbours and trees have no support vectors.
+    - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in
+      `OKLClassifier`. Outliers of the target are clipped, too, and its unit stays fixed between updates. A
+      gradual change of the target converts everything that was learned. A sudden change converts nothing. It
+      is either a smaller unit, or twelve outliers in a row of which the first was a jump of at least 2.5
+      standard deviations. No prediction is further outside the range of past targets than that range is wide.
+    - **Feature weights.** As in `OKLClassifier`, with the first update after 60 samples. Relief finds the
+      features that separate the nearest points by target.
+    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
+      equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
+      trees, the intervals and the mixture weights they are capped at 1. Heavy first samples are forgotten in
+      the mean weight, as in `OKLClassifier`.
+    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the
+      processes. Linear regressions, nearest neighbours and trees have no support vectors.
 
     References
     ----------

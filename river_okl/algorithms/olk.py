@@ -256,8 +256,8 @@ class OLRUClassifier(OLRU, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of taking the step. A
-        `river.optim.schedulers` object is the step itself.
+        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of
+        taking the step. A `river.optim.schedulers` object is the step itself.
     c
         A sample with a loss is used with probability min(1, c t^-power).
     power
@@ -306,8 +306,8 @@ class OLRURegressor(OLRU, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of taking the step. A
-        `river.optim.schedulers` object is the step itself.
+        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of
+        taking the step. A `river.optim.schedulers` object is the step itself.
     c
         A sample with a loss is used with probability min(1, c t^-power).
     power
@@ -369,8 +369,8 @@ class OLRDClassifier(OLRD, KernelClassifier):
 
     Notes
     -----
-    - The paper's approximate projection, min(1, U/B), does not depend on the coefficients; this class enforces the condition
-      of its eq. (22), B²‖α‖∞² ≤ U², after every sample.
+    - The paper's approximate projection, min(1, U/B), does not depend on the coefficients; this class
+      enforces the condition of its eq. (22), B²‖α‖∞² ≤ U², after every sample.
     - A budget of 1 replaces the support vector.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
@@ -396,8 +396,8 @@ class OLRDClassifier(OLRD, KernelClassifier):
 class OLRDRegressor(OLRD, KernelRegressor):
     """Online learning with random discarding, regression: unbiased gradient descent on a fixed budget.
 
-    When the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
-    and time.
+    When the budget is full, a random support vector is evicted and the other coefficients are rescaled by
+    B/(B-1): O(B) in memory and time.
 
     Parameters
     ----------

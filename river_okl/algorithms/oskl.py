@@ -16,8 +16,8 @@ from river_okl.model import KernelClassifier
 class OSKLClassifier(GradientDescent, AveragedExpansion, KernelClassifier):
     """Online sparse kernel logistic regression: well-predicted samples are rarely stored.
 
-    For probabilities from the log loss with few support vectors. Their number grows with the sum of the gradients, without a
-    hard bound.
+    For probabilities from the log loss with few support vectors. Their number grows with the sum of the
+    gradients, without a hard bound.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from river_okl.model import KernelClassifier
 class KernelPerceptronClassifier(KernelClassifier):
     """The kernel perceptron: every mistake becomes a support vector.
 
-    The baseline of the field. Memory and time per sample grow with the number of mistakes: use it for short streams or
-    comparison; `RBPClassifier` and `AhpatronClassifier` bound them.
+    The baseline of the field. Memory and time per sample grow with the number of mistakes: use it for short
+    streams or comparison; `RBPClassifier` and `AhpatronClassifier` bound them.
 
     Parameters
     ----------

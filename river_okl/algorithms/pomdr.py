@@ -17,8 +17,8 @@ from river_okl.model import KernelClassifier, Summand
 class POMDRClassifier(KernelClassifier):
     """Optimistic mirror descent with removal: a hint from recent samples corrects each prediction.
 
-    For streams whose consecutive samples are similar. On shuffled data `AhpatronClassifier` is about as accurate in half the
-    time (Bananas and Phishing: 88.0 and 89.0 %, against 88.3 and 88.4 %).
+    For streams whose consecutive samples are similar. On shuffled data `AhpatronClassifier` is about as
+    accurate in half the time (Bananas and Phishing: 88.0 and 89.0 %, against 88.3 and 88.4 %).
 
     Parameters
     ----------
@@ -37,14 +37,15 @@ class POMDRClassifier(KernelClassifier):
 
     Notes
     -----
-    - This class follows the authors' program, which differs from the paper in places. The hint is h_t(x), the mean of
-      y_r κ(x_r, x) over the recent samples, with a loss or not; the prediction is p = f(x) + λ_t h_t(x), λ_t = U/√(3 + ΣΔ)
-      with the sum before this sample; Δ_t = max(0, κ(x_t, x_t) - 2 y_t h_t(x_t)) is added if y_t p < 1.
-    - Below 10 ln T support vectors, a sample at most 1/√T away from their span is projected on it instead of added. (Δ_t is
-      the same; the program uses the projected gradient in it, a difference of about 3/√T.)
-    - A halving keeps the older half; each removed coefficient is added to that of the most similar kept support vector, f is
-      scaled to norm U, ΣΔ restarts from 0, and projections end. It happens with the sample that fills the budget, so there
-      are fewer than `budget` support vectors after every sample.
+    - This class follows the authors' program, which differs from the paper in places. The hint is h_t(x), the
+      mean of y_r κ(x_r, x) over the recent samples, with a loss or not; the prediction is p = f(x) + λ_t
+      h_t(x), λ_t = U/√(3 + ΣΔ) with the sum before this sample; Δ_t = max(0, κ(x_t, x_t) - 2 y_t h_t(x_t)) is
+      added if y_t p < 1.
+    - Below 10 ln T support vectors, a sample at most 1/√T away from their span is projected on it instead of
+      added. (Δ_t is the same; the program uses the projected gradient in it, a difference of about 3/√T.)
+    - A halving keeps the older half; each removed coefficient is added to that of the most similar kept
+      support vector, f is scaled to norm U, ΣΔ restarts from 0, and projections end. It happens with the
+      sample that fills the budget, so there are fewer than `budget` support vectors after every sample.
     - `support_vectors` and `norm` are those of f, without the hint.
     - The sample weight multiplies the step; a sample of weight 0 still counts for the hint.
 

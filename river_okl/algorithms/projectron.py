@@ -49,8 +49,8 @@ class ProjectronClassifier(Projecting):
     tolerance
         Maximum distance ‖δ‖ from the span of the support vectors at which a point is projected; η in the paper.
     budget
-        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None: as many as the
-        tolerance requires, a finite number for every stream in a bounded domain.
+        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None:
+        as many as the tolerance requires, a finite number for every stream in a bounded domain.
 
     Notes
     -----
@@ -90,11 +90,11 @@ class ProjectronPlusPlusClassifier(Projecting):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     tolerance
-        Maximum distance ‖δ‖ from the span of the support vectors at which a mistake is projected; η in the paper.
-        0 disables margin updates.
+        Maximum distance ‖δ‖ from the span of the support vectors at which a mistake is projected; η in the
+        paper. 0 disables margin updates.
     budget
-        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None: as many as the
-        tolerance requires.
+        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None:
+        as many as the tolerance requires.
 
     Notes
     -----

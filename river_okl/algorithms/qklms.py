@@ -25,15 +25,15 @@ class QKLMSRegressor(KernelRegressor):
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     epsilon
-        ε: the distance within which a sample moves the coefficient of the nearest support vector. 0: kernel least mean
-        squares (KLMS), in which only a repeated sample does.
+        ε: the distance within which a sample moves the coefficient of the nearest support vector. 0: kernel
+        least mean squares (KLMS), in which only a repeated sample does.
     budget
         Maximum number of support vectors; when it is full, every sample moves the nearest. None: as many as ε requires.
 
     Notes
     -----
-    - Distances are Euclidean, those of the features: scale them. The nearest is the nearest one in the kernel's space,
-      which is the same for kernels of the distance.
+    - Distances are Euclidean, those of the features: scale them. The nearest is the nearest one in the
+      kernel's space, which is the same for kernels of the distance.
     - The paper has no budget.
     - The sample weight multiplies the step.
 

@@ -28,8 +28,8 @@ class SkeGDClassifier(LinearInBasis, KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        B, the number of support vectors: the sketch has 3B/4 columns, a fifth of that many columns are sampled for the
-        features, and there are B/10 features.
+        B, the number of support vectors: the sketch has 3B/4 columns, a fifth of that many columns are
+        sampled for the features, and there are B/10 features.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     horizon
@@ -39,13 +39,15 @@ class SkeGDClassifier(LinearInBasis, KernelClassifier):
 
     Notes
     -----
-    - With K the Gram matrix of the B points, S_p a sketch whose rows have one entry ±1 each, and S_m a sample of columns,
-      features are φ(x) = Qᵀ k_m(x), Q = (S_pᵀ K S_m)⁺ V_k Σ_k^(1/2) with S_pᵀ K S_p ≈ V_k Σ_k V_kᵀ. The first w is f(x) φ/‖φ‖²
-      at the first sample beyond the buffer. Sizes, η and the update interval are those of the authors' program.
-    - The paper's sketch grows by a row, and all points are kept for their similarities to later ones. Here the new point
-      replaces the oldest one outside the sampled columns, so that the budget holds and the sketch matches the points.
-    - The program keeps w when Q becomes Q', although the features change; here f is carried over, w ← Q'⁺ Q w. Its
-      pseudo-inverses cut off singular values at 1e-8; here that is relative to the largest.
+    - With K the Gram matrix of the B points, S_p a sketch whose rows have one entry ±1 each, and S_m a sample
+      of columns, features are φ(x) = Qᵀ k_m(x), Q = (S_pᵀ K S_m)⁺ V_k Σ_k^(1/2) with S_pᵀ K S_p ≈ V_k Σ_k
+      V_kᵀ. The first w is f(x) φ/‖φ‖² at the first sample beyond the buffer. Sizes, η and the update interval
+      are those of the authors' program.
+    - The paper's sketch grows by a row, and all points are kept for their similarities to later ones. Here
+      the new point replaces the oldest one outside the sampled columns, so that the budget holds and the
+      sketch matches the points.
+    - The program keeps w when Q becomes Q', although the features change; here f is carried over, w ← Q'⁺ Q
+      w. Its pseudo-inverses cut off singular values at 1e-8; here that is relative to the largest.
     - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.
     - The sample weight multiplies the step.
 
@@ -184,8 +186,8 @@ class SkeGDClassifier(LinearInBasis, KernelClassifier):
 
 
 def pseudo_inverse(A: Arrays, scale: float = 0.0) -> Arrays:
-    """A⁺, from the eigenvalues ±σ of [0 A; Aᵀ 0] with eigenvectors (u, ±v)/√2; σ that are negligible beside the largest
-    and beside ``scale`` are 0."""
+    """A⁺, from the eigenvalues ±σ of [0 A; Aᵀ 0] with eigenvectors (u, ±v)/√2; σ that are negligible beside
+    the largest and beside ``scale`` are 0."""
     m, n = A.shape
     both = np.zeros((m + n, m + n))
     both[m:, :m] = A.T

@@ -77,8 +77,8 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
     - Two labels: the probit likelihood with moment matching; `predict_proba_one` is the predictive probability
       Φ(m/√(1+v)). More: one mean per label over one covariance, with targets 0 and 1 and Gaussian noise, and a softmax of
       six times the means. When a third label arrives, the binary posterior is carried over.
-    - Every sample outside the span of the dictionary (ALD residual above 1e-3 of κ(x, x)) becomes a point. The evicted
-      point is the one whose removal changes the mean least, as in KRLS-T.
+    - Every sample outside the span of the dictionary (ALD residual above 1e-3 of κ(x, x)) becomes a point.
+      The evicted point is the one whose removal changes the mean least, as in KRLS-T.
     - Forgetting is KRLS-T's "back to the prior".
     - A sample weight w divides the noise by w; the probit's c and b are treated as those of a Gaussian.
 
@@ -143,12 +143,13 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
 
     Notes
     -----
-    - With λ < 1 this is KRLS-T and with λ = 1 budgeted kernel recursive least squares, with a jitter of 1e-6 of
-      κ(x, x).
-    - Smooth series need a fixed `gamma` and a small `noise`. On the Lorenz series behind both scalers (6 lags, 6,000
-      values) the defaults have an error of 5.6 dB, the last value has -1.4 dB, and
-      `SOGPRegressor(RBF(0.1), noise=1e-4, forgetting=0.999)` has -33.1 dB. The bandwidth of `RBF()` is the distance of
-      consecutive samples, which are close to each other in a smooth series. See `docs/filters.md`.
+    - With λ < 1 this is KRLS-T and with λ = 1 budgeted kernel recursive least squares, with a jitter of 1e-6
+      of κ(x, x).
+    - Smooth series need a fixed `gamma` and a small `noise`. On the Lorenz series behind both scalers (6
+      lags, 6,000 values) the defaults have an error of 5.6 dB, the last value has -1.4 dB, and
+      `SOGPRegressor(RBF(0.1), noise=1e-4, forgetting=0.999)` has -33.1 dB. The bandwidth of `RBF()` is the
+      distance of consecutive samples, which are close to each other in a smooth series. See
+      `docs/filters.md`.
     - `predict_one(x, with_dist=True)` is the predictive distribution, noise included.
     - Standardise the target: `preprocessing.TargetStandardScaler`.
     - A sample weight w divides the noise by w.

@@ -127,8 +127,8 @@ class SPARegressor(SPA, KernelRegressor):
 
     Notes
     -----
-    - The paper is about classification; this is its algorithm with the ε-insensitive loss, as in PA for regression. Losses
-      up to 1e-9 are ignored.
+    - The paper is about classification; this is its algorithm with the ε-insensitive loss, as in PA for
+      regression. Losses up to 1e-9 are ignored.
     - The average includes all early functions: use `averaged=False` on drifting targets.
     - Updates always use the last function; `support_vectors` and `norm` are those of the last, not of the average.
     - The sample weight multiplies the step, not the probability.

@@ -1,7 +1,7 @@
 """Wang & Vucetic 2009: the twin vector machine, a support vector machine solved exactly on a summary of the stream.
 
-At most B prototypes x_j represent the samples near the decision boundary, each with the weight s_j^y of its samples of
-each label y. After every sample f is the solution of
+At most B prototypes x_j represent the samples near the decision boundary, each with the weight s_j^y of its
+samples of each label y. After every sample f is the solution of
 
     min  ½‖f‖² + C Σ_j [s_j^+ (1 - f(x_j))_+ + s_j^- (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
@@ -44,23 +44,25 @@ class TVMClassifier(KernelClassifier):
     buffer
         A sample with y f(x) above the buffer is far from the decision boundary and is skipped. At least 1, the margin.
     merging
-        Which two prototypes are fused if there are more than B: "global", the pair with the lowest cost (Notes); "nearest", the new
-        sample and its nearest prototype.
+        Which two prototypes are fused if there are more than B: "global", the pair with the lowest cost
+        (Notes); "nearest", the new sample and its nearest prototype.
 
     Notes
     -----
-    - The papers' full text was not available: this follows their abstracts. The buffer, the cost of merging, and the
-      extension to more than two labels are our choices. There is no bias term.
-    - A sample far from the boundary is skipped only if it is on the correct side. Otherwise, with buffer=1, the model may keep
-      the wrong label for a whole region, as it did on Bananas (γ = 0.5, C = 10) in most orders of the stream.
-    - A sample equal to a prototype only adds its weight. If there are more than B prototypes, the one with the largest |f(x_j)|
-      is evicted if that is above the buffer. Otherwise two are fused into their weighted mean; "global" chooses the pair with
-      the lowest s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
+    - The papers' full text was not available: this follows their abstracts. The buffer, the cost of merging,
+      and the extension to more than two labels are our choices. There is no bias term.
+    - A sample far from the boundary is skipped only if it is on the correct side. Otherwise, with buffer=1,
+      the model may keep the wrong label for a whole region, as it did on Bananas (γ = 0.5, C = 10) in most
+      orders of the stream.
+    - A sample equal to a prototype only adds its weight. If there are more than B prototypes, the one with
+      the largest |f(x_j)| is evicted if that is above the buffer. Otherwise two are fused into their weighted
+      mean; "global" chooses the pair with the lowest s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature
+      space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
     - A fused prototype has the features of both: a stream with ever-new feature names makes the model grow.
-    - With more than two labels there is one function per label, one-vs-rest, and half the difference of two scores replaces
-      f(x), to which it is equal for two. The scores are these functions divided by √2.
-    - The dual is solved by coordinate steps and Newton's method on the free variables, to a residual of the Kuhn-Tucker
-      conditions of 1e-10, or the rounding of f, which may be larger with huge weights.
+    - With more than two labels there is one function per label, one-vs-rest, and half the difference of two
+      scores replaces f(x), to which it is equal for two. The scores are these functions divided by √2.
+    - The dual is solved by coordinate steps and Newton's method on the free variables, to a residual of the
+      Kuhn-Tucker conditions of 1e-10, or the rounding of f, which may be larger with huge weights.
     - The sample weight multiplies C.
 
     Examples

@@ -40,20 +40,21 @@ __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 def save(model: Any, path: Path | IO[bytes]) -> None:
     """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
-    The file is complete or does not exist: it is written next to the path, flushed to disk and moved into place. An
-    interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
+    The file is complete or does not exist: it is written next to the path, flushed to disk and moved into
+    place. An interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
 
     Parameters
     ----------
     model
-        A model of river_okl, or any object of River that consists of plain values and such objects: pipelines,
-        transformers, ensembles, trees and forests, drift detectors, metrics. Feature names and labels must be str,
-        int, bool, float or tuples of these. A model that holds your own code, such as a lambda, needs pickle; the error
-        gives its path. Or a bundle: a dict, list or tuple of these and of plain values (None, bool, int, float, str,
-        bytes, dates, NumPy arrays, and dicts, lists, tuples and sets of them).
+        A model of river_okl, or any object of River that consists of plain values and such objects:
+        pipelines, transformers, ensembles, trees and forests, drift detectors, metrics. Feature names and
+        labels must be str, int, bool, float or tuples of these. A model that holds your own code, such as a
+        lambda, needs pickle; the error gives its path. Or a bundle: a dict, list or tuple of these and of
+        plain values (None, bool, int, float, str, bytes, dates, NumPy arrays, and dicts, lists, tuples and
+        sets of them).
     path
-        The file. An existing file is replaced by one with the same mode and, if the system allows it, owner. Or an
-        open binary file, to which the checkpoint is written.
+        The file. An existing file is replaced by one with the same mode and, if the system allows it, owner.
+        Or an open binary file, to which the checkpoint is written.
 
     Examples
     --------
@@ -98,8 +99,8 @@ def load(path: Path | IO[bytes]) -> Any:
     Raises
     ------
     CheckpointError
-        If the file is not a checkpoint, or damaged, truncated, or of a newer version of river_okl. (OSError if it
-        cannot be read.)
+        If the file is not a checkpoint, or damaged, truncated, or of a newer version of river_okl. (OSError
+        if it cannot be read.)
 
     """
     name, file = _name_and_file(path, "read")

@@ -1,9 +1,10 @@
 """Objects of River, and of river_okl, that consist of plain attributes: one codec for all of them.
 
-An object is written as its class and its attributes by name.  It is made without its constructor, and its attributes
-are set; nothing else is called.  Only classes of River's learning modules and of ours are made, and no functions.
-What objects call later, such as the default of a dict, may be one of these classes, a method of one of these objects,
-or a function in a short list.  A forged file executes no code, but its model may predict nonsense.
+An object is written as its class and its attributes by name.  It is made without its constructor, and its
+attributes are set; nothing else is called.  Only classes of River's learning modules and of ours are made,
+and no functions.  What objects call later, such as the default of a dict, may be one of these classes, a
+method of one of these objects, or a function in a short list.  A forged file executes no code, but its model
+may predict nonsense.
 
 River's compiled objects are written as their bytes, which River checks.
 """

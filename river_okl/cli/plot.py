@@ -44,9 +44,9 @@ def decision_surface(
 ) -> Axes:
     """Draw the predictions of a model of two features, and its support vectors.
 
-    The background color is the score, and the line is its zero level set. Support vectors are rings: the size shows the
-    absolute value of the coefficient, the color its sign. With more than two labels the background is the predicted
-    label, and a ring has the color of the label with its largest coefficient.
+    The background color is the score, and the line is its zero level set. Support vectors are rings: the size
+    shows the absolute value of the coefficient, the color its sign. With more than two labels the background
+    is the predicted label, and a ring has the color of the label with its largest coefficient.
 
     Parameters
     ----------

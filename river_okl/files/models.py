@@ -144,8 +144,8 @@ class Numeric(base.Transformer):
     Parameters
     ----------
     scale
-        Whether to standardize numbers by the samples learned so far. Strings are not standardized, as a feature that
-        is 1 or absent would become 0.
+        Whether to standardize numbers by the samples learned so far. Strings are not standardized, as a
+        feature that is 1 or absent would become 0.
 
     Examples
     --------
@@ -221,9 +221,9 @@ class _TableModel(base.Wrapper[Any]):
 class TableClassifier(_TableModel, base.Classifier):
     """A classifier of the rows of a file, as `python -m river_okl --save` saves it.
 
-    Rows are dicts by column. Their values may be texts, as the `csv` module reads them, or numbers, strings and dates.
-    A text that is not a number in a column of numbers, or an unknown column, raises ValueError. Labels are those of the
-    file.
+    Rows are dicts by column. Their values may be texts, as the `csv` module reads them, or numbers, strings
+    and dates. A text that is not a number in a column of numbers, or an unknown column, raises ValueError.
+    Labels are those of the file.
 
     Parameters
     ----------

@@ -35,28 +35,28 @@ def merge(
     Parameters
     ----------
     models
-        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They
-        are not changed.
+        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a
+        model. They are not changed.
     weights
-        Relative weight of each model. None: expansions are weighted by the number of samples learned, and all evidence
-        counts in full.
+        Relative weight of each model. None: expansions are weighted by the number of samples learned, and all
+        evidence counts in full.
     budget
-        The budget of the merged model. None: that of the models. A model of a class without a budget is reduced once to
-        this number of support vectors.
+        The budget of the merged model. None: that of the models. A model of a class without a budget is
+        reduced once to this number of support vectors.
     start
         The model that all models were copies of before they learned. None: they were new. Its evidence is counted once.
 
     Notes
     -----
-    - Sums of expansions: f = Σ w_i f_i. Equal points become one. The sum is exact while the union fits the budget;
-      otherwise f is projected once on the points that explain most of it.
-    - `TVMClassifier`: the prototypes of all models form one weighted set, and f is its solution, not a sum. Beyond the
-      budget, prototypes are merged as along a stream.
+    - Sums of expansions: f = Σ w_i f_i. Equal points become one. The sum is exact while the union fits the
+      budget; otherwise f is projected once on the points that explain most of it.
+    - `TVMClassifier`: the prototypes of all models form one weighted set, and f is its solution, not a sum.
+      Beyond the budget, prototypes are merged as along a stream.
     - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so precisions and linear
       terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), as in streaming variational Bayes. If dictionaries differ, each
       posterior is computed at the points of the union that explain most of the means.
-    - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its points, are
-      kept, as when the bandwidth moves along one stream.
+    - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its
+      points, are kept, as when the bandwidth moves along one stream.
     - Counters (and with them learning rates) continue as if one model had seen all samples. Labels are united.
     - The result does not depend on the order of the models, except for rounding and random states (the first model's).
 

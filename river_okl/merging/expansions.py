@@ -1,7 +1,8 @@
 """Sums of expansions: f = Σ w_i f_i, exact while the union of their points fits the budget.
 
-Beyond the budget f is projected once, on points chosen greedily: each next point explains most of the residual of f
-(orthogonal matching pursuit).  Random features (FOGD) are the same in all models, so their coefficients are averaged.
+Beyond the budget f is projected once, on points chosen greedily: each next point explains most of the
+residual of f (orthogonal matching pursuit).  Random features (FOGD) are the same in all models, so their
+coefficients are averaged.
 
 A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
 """

@@ -1,20 +1,22 @@
 """Gaussian processes trained in parallel: the evidence of all shards is added.
 
-The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), the prior N(0, a K).  Streaming
-variational Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by that of the start:
+The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), the prior N(0, a K).
+Streaming variational Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by
+that of the start:
 
     Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
 
-With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's samples. The merged process forgets as much
-of the start as the shard that forgot most.
+With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's samples. The merged process
+forgets as much of the start as the shard that forgot most.
 
-If dictionaries differ, Z is their union or, if that is too large, the points of it that explain most of the means.
-With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and S = a (K - A K_i Aᵀ) + A S_i Aᵀ.
-The jitter of K belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
+If dictionaries differ, Z is their union or, if that is too large, the points of it that explain most of the
+means. With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and S = a (K - A K_i
+Aᵀ) + A S_i Aᵀ. The jitter of K belongs to the points: equal points share it, so A is exact at the points that
+Z and Z_i have in common.
 
-After kernels moved or points were evicted, a shard's precision may be below its start's in some direction, and a sum
-would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards' mean precision,
-precisions and linear terms are averaged.
+After kernels moved or points were evicted, a shard's precision may be below its start's in some direction,
+and a sum would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards'
+mean precision, precisions and linear terms are averaged.
 
 Precisions are in the coordinates in which the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 without evidence.
 """

@@ -494,8 +494,8 @@ class Merging:
         return _numbers(self.moments(lambda each: Moments(*of(each))), [])
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
-        """Return the positions of a regression's inputs (the constant, and features) here and in a shard, which have n
-        and ``rows`` inputs."""
+        """Return the positions of a regression's inputs (the constant, and features) here and in a shard,
+        which have n and ``rows`` inputs."""
         here = (each.columns < n - 1) & (each.places < rows - 1)
         return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
 

@@ -73,8 +73,8 @@ cdef class Coefficients(Owner):
         self.n_along, self.unit = 2, SQRT_HALF
 
     cdef list permute(self, list order, Py_ssize_t n):
-        """Permute the classes: c becomes what order[c] was.  Without classes, [1, 0] negates f.  Return the origin of
-        each column."""
+        """Permute the classes: c becomes what order[c] was.  Without classes, [1, 0] negates f.  Return the
+        origin of each column."""
         cdef Py_ssize_t o, i
         if sorted(order) != list(range(max(2, self.n_classes))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.n_classes)} classes")
@@ -132,8 +132,8 @@ cdef class Coefficients(Owner):
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n, double c) noexcept:
-        """Multiply the coefficients by the scale, if it is out of range or too small for a step of size c.  Return
-        whether it was."""
+        """Multiply the coefficients by the scale, if it is out of range or too small for a step of size c.
+        Return whether it was."""
         cdef Py_ssize_t i, o
         if 1.0 / LARGEST_SCALE < fabs(self.scale) < LARGEST_SCALE and fabs(c) <= LARGEST_RATIO * fabs(self.scale):
             return False

@@ -2,9 +2,9 @@
 
     min  ½‖f‖² + Σ_j [a_j (1 - f(x_j))_+ + b_j (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-A point that represents samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, and f depends
-on their difference β_j = α_j - ᾱ_j.  Their largest sum for a given β_j is concave and piecewise linear, so one variable
-suffices:
+A point that represents samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, and f
+depends on their difference β_j = α_j - ᾱ_j.  Their largest sum for a given β_j is concave and piecewise
+linear, so one variable suffices:
 
     max  Σ_j g_j(β_j) - ½ βᵀKβ,    -b_j ≤ β_j ≤ a_j,    g_j' = +1 below the kink a_j - b_j, and -1 above it
 
@@ -288,8 +288,8 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
 
 
 def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
-    """Return the two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; the oldest win ties
-    (1e-9 relative)."""
+    """Return the two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; the oldest
+    win ties (1e-9 relative)."""
     cdef Py_ssize_t i, j, a, b, older = -1, younger = -1, n = weights.shape[0]
     cdef double cost, least = INFINITY
     check_square(K, n)

@@ -1,11 +1,11 @@
 """The function that every algorithm of river_okl updates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
-(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  This file keeps
-them consistent and reads f; ``_check`` recomputes everything by brute force.
+It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and
+directions (coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹
+(gram.pyx).  This file keeps them consistent and reads f; ``_check`` recomputes everything by brute force.
 
-Read f, with weights for its outputs, by ``evaluate`` (a sample), ``evaluate_many`` (rows of a frame), ``observe`` (a
-sample about to be learned) or ``value`` (the last sample, after f has changed).
+Read f, with weights for its outputs, by ``evaluate`` (a sample), ``evaluate_many`` (rows of a frame),
+``observe`` (a sample about to be learned) or ``value`` (the last sample, after f has changed).
 
 The last sample is the one last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``, ``value``,
 ``row`` and ``self_similarity`` refer to it, and raise if there is none.  With classes ``observe`` sets its direction.
@@ -545,15 +545,15 @@ cdef class Expansion(Function):
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
-        """Return the position of the smallest α_i² δ_i², δ_i the distance of κ_i from the span of κ_x.  x is the last
-        sample; a δ_i² below ``dependent`` · κ(z_i, z_i) counts as 0."""
+        """Return the position of the smallest α_i² δ_i², δ_i the distance of κ_i from the span of κ_x.  x is
+        the last sample; a δ_i² below ``dependent`` · κ(z_i, z_i) counts as 0."""
         self.rows.seen()
         self.points.check_position(0)
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """Return the support vector m whose fusion with p has the smallest loss, and its h and α_z (merging.h).
-        Requires a single Gaussian kernel, and that α_p is the smallest coefficient."""
+        """Return the support vector m whose fusion with p has the smallest loss, and its h and α_z
+        (merging.h).  Requires a single Gaussian kernel, and that α_p is the smallest coefficient."""
         self.points.check_position(p)
         self.alpha.reject_classes()
         return partner(self.rows, self.alpha, p)

@@ -4,8 +4,8 @@ Invariants, tested by ``check``:
 
     gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to the jitter described below
 
-Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve``
-is a symmetric product, ``grow`` and ``shrink`` are rank-one updates.
+Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h):
+``solve`` is a symmetric product, ``grow`` and ``shrink`` are rank-one updates.
 
 Ill-conditioned matrices.  A new point whose ALD (approximate linear dependence) residual δ² = k_tt - kᵀK⁻¹k is below
 ``FLOOR`` · k_tt depends linearly on the others up to rounding.  If an algorithm adds it all the same, δ² is raised to

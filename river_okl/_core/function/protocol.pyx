@@ -1,9 +1,9 @@
-"""The function that a model updates, and the loops over the rows of a frame: the part of ``learn_one`` of a regressor
-or classifier between its checks and ``_step``.
+"""The function that a model updates, and the loops over the rows of a frame: the part of ``learn_one`` of a
+regressor or classifier between its checks and ``_step``.
 
-``step`` is the model's Python method.  (Compiling the steps of perceptrons, BOGD and OLRD in pure Python mode saved a
-tenth of their time: most goes into attributes, generators and calls, which remain Python's.)  A frame's row is encoded
-without a dict, and the model's lock is acquired for each row.
+``step`` is the model's Python method.  (Compiling the steps of perceptrons, BOGD and OLRD in pure Python mode
+saved a tenth of their time: most goes into attributes, generators and calls, which remain Python's.)  A
+frame's row is encoded without a dict, and the model's lock is acquired for each row.
 
 Input is checked beforehand.  If a row is rejected nevertheless, for its κ(x, x), the rows before it are learned.
 """

@@ -1,7 +1,7 @@
 """Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm needs them.
 
-``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed once, on demand.  Call
-``forget`` after any change of f or of the last sample.
+``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed once, on
+demand.  Call ``forget`` after any change of f or of the last sample.
 
 ``Norms`` are updated as f changes:
 

@@ -21,8 +21,9 @@ These are the equations of Csató & Opper 2002; with forgetting and the Gaussian
 Vaerenbergh et al. 2012.  One thing is written differently: K⁻¹ as RᵀR.  The usual update of K⁻¹ after a removal is a
 difference of large matrices, which has no digits left if the jitter is small; rotations add no error.
 
-Most numbers are means, one per point and column.  Their step is deferred to the next prediction, which reads them all.
-If b v is below ``resolved`` and x is not added, S may be left unchanged: the step is then one product with C.
+Most numbers are means, one per point and column.  Their step is deferred to the next prediction, which reads
+them all.  If b v is below ``resolved`` and x is not added, S may be left unchanged: the step is then one
+product with C.
 
 The jitter ε is ``JITTER`` κ(x, x), unless its basis was given another multiple.
 """
@@ -281,8 +282,8 @@ cdef class Posterior(Owner):
         return 0
 
     cdef int permute(self, list order) except -1:
-        """Permute the labels: class c becomes what class order[c] was.  For two classes in one column, [1, 0] negates
-        the mean."""
+        """Permute the labels: class c becomes what class order[c] was.  For two classes in one column, [1, 0]
+        negates the mean."""
         cdef Py_ssize_t o, i, ld = self.covariance.capacity
         if sorted(order) != list(range(max(2, self.columns))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")

@@ -4,13 +4,14 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
 
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
-the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
-along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
+the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024),
+estimated along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
 
-If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  A feature that separates
-neighbours of different targets (neighbours.pyx) significantly better than chance therefore gets the mean slope or more.
-Under metric 0, p = 1 as well, so does a relevant feature: one that the residuals depend on (dependence.pyx).  Before
-slopes are known, features that are not relevant weigh ``UNRELATED`` of the others, if p = 1.
+If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  A feature that
+separates neighbours of different targets (neighbours.pyx) significantly better than chance therefore gets the
+mean slope or more.  Under metric 0, p = 1 as well, so does a relevant feature: one that the residuals depend
+on (dependence.pyx).  Before slopes are known, features that are not relevant weigh ``UNRELATED`` of the
+others, if p = 1.
 
 Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every ``MEMORY``
 samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow the weights.
@@ -46,8 +47,8 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 cdef class Distances(Table):
-    """Weighted distances to points whose features a scaler counts; for metrics below ``first`` only to those of the
-    dictionary."""
+    """Weighted distances to points whose features a scaler counts; for metrics below ``first`` only to those
+    of the dictionary."""
 
     def __init__(self, Points points, Scaler scaler, *, int first):
         cdef int m

@@ -1,14 +1,14 @@
-"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  There is one ``Rows`` per pair of
-points (``points.pyx``) and kernel; ``expansion.pyx`` uses the rows.
+"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  There is one ``Rows`` per
+pair of points (``points.pyx``) and kernel; ``expansion.pyx`` uses the rows.
 
 Stored for points i < n (``check`` recomputes it by brute force):
 
     self[i]       κ(z_i, z_i)
     row[i]        κ(z_i, x) of the last sample x given to ``look``, updated with the points
 
-If a sample has (nearly) all the features with dense rows, ‖x-z_i‖² is computed as a sum of squared differences: at the
-same cost, and without cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z,
-with an error of a few ulp of the squares.
+If a sample has (nearly) all the features with dense rows, ‖x-z_i‖² is computed as a sum of squared
+differences: at the same cost, and without cancellation for unscaled features with large offsets.  Otherwise
+‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, with an error of a few ulp of the squares.
 
 The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and reuses the kernel row if
 x is the last sample and no point was added or removed.  It compares keys and numbers, so the dict may change in between
@@ -356,8 +356,8 @@ cdef class Rows(Owner):
         return self.collect(positions, False, np.empty((0, 0)))[0]
 
     def rows_among(self, positions, columns):
-        """Return K at the positions, and Σ_j columns[o, j] κ(z_i, z_j) over all points j for every o and position i:
-        arrays of shape (positions, positions) and (outputs, positions)."""
+        """Return K at the positions, and Σ_j columns[o, j] κ(z_i, z_j) over all points j for every o and
+        position i: arrays of shape (positions, positions) and (outputs, positions)."""
         return self.collect(positions, True, columns)
 
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):

@@ -1,9 +1,10 @@
 """For a target: an additive model behind the linear regression, which learns steps, thresholds and curves.
 
-The prediction is that of the linear regression plus a function of each feature, Σ_j f_j(x_j) (Hastie and Tibshirani
-1990).  The function of a number is constant in each of ``BINS`` bins between quantiles of its first values; that of a
-string is a single coefficient.  All coefficients have a prior with mean 0 and independent variances v, and a sample is
-one step of a Kalman filter whose covariances are neglected: with A, the coefficients of the sample,
+The prediction is that of the linear regression plus a function of each feature, Σ_j f_j(x_j) (Hastie and
+Tibshirani 1990).  The function of a number is constant in each of ``BINS`` bins between quantiles of its
+first values; that of a string is a single coefficient.  All coefficients have a prior with mean 0 and
+independent variances v, and a sample is one step of a Kalman filter whose covariances are neglected: with A,
+the coefficients of the sample,
 
     g_i = v_i / (Σ_A v + σ²)        c_i ← c_i + g_i (y - m)        v_i ← (1 - g_i) v_i
 """

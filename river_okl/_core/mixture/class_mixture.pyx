@@ -1,15 +1,16 @@
 """The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts.
 
-If labels come late, experts can be scored in two ways.  Scores on the predictions made when the sample was asked do not
-overrate experts that follow the last labels.  Scores on the predictions made when the label comes show at once, and not
-a delay later, which experts have learned a sudden change.  So there are weights of both kinds, v and w.  The third
-answer is the frequencies f of the classes so far, for delays at which no expert has any skill:
+If labels come late, experts can be scored in two ways.  Scores on the predictions made when the sample was
+asked do not overrate experts that follow the last labels.  Scores on the predictions made when the label
+comes show at once, and not a delay later, which experts have learned a sudden change.  So there are weights
+of both kinds, v and w.  The third answer is the frequencies f of the classes so far, for delays at which no
+expert has any skill:
 
     P(c | x) = s_1 Σ v_e p_e(c | x) + s_2 Σ w_e p_e(c | x) + s_3 f_c
 
-The shares s follow the responsibilities of the three answers for each label, as in the EM algorithm for mixtures; the
-answers are those that were given when the sample was asked.  Experts learn as if no label were late, steered by w.  If
-no label is late, P = Σ w_e p_e.
+The shares s follow the responsibilities of the three answers for each label, as in the EM algorithm for
+mixtures; the answers are those that were given when the sample was asked.  Experts learn as if no label were
+late, steered by w.  If no label is late, P = Σ w_e p_e.
 
 If the losses of late predictions rise, the stream has changed since (change.pyx).  Until the labels of all predictions
 from before the change have come, w replaces v, and neither v nor s is updated.
@@ -61,8 +62,8 @@ cdef class ClassMixture(Mixture):
     Parameters
     ----------
     each
-        Number of points per class: ``budget`` is twice this number, and grows from the third class on.  0: one budget
-        for all classes.  The dictionary does not grow.
+        Number of points per class: ``budget`` is twice this number, and grows from the third class on.  0:
+        one budget for all classes.  The dictionary does not grow.
     without
         Names of experts to leave out, for ``benchmarks.ablation``.
     """

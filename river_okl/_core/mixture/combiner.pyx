@@ -1,5 +1,5 @@
-"""The regression combiner: it weights three estimates of a target, which are the mean of the Gaussian processes, a
-linear regression on the features, and a stacked regression on the predictions of all experts.
+"""The regression combiner: it weights three estimates of a target, which are the mean of the Gaussian
+processes, a linear regression on the features, and a stacked regression on the predictions of all experts.
 
 Real targets are noisy and largely linear.  Processes with one small fixed noise overfit; averaging cancels part of
 their errors.  The estimates are weighted by their squared residuals and not by likelihood: by likelihood the processes
@@ -47,8 +47,8 @@ cdef class Combiner(Table):
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef double ask_stack(self, const double *p) noexcept:
-        """Return the stack's estimate from the processes' means, the linear estimate, a constant and the other
-        predictions, which follow the processes, so that prediction i of theirs is input i + 2."""
+        """Return the stack's estimate from the processes' means, the linear estimate, a constant and the
+        other predictions, which follow the processes, so that prediction i of theirs is input i + 2."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
@@ -79,12 +79,12 @@ cdef class Combiner(Table):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void score(self, const Outcome *y, const double *p, const double *estimates, double least_rate) noexcept:
-        """Update the weights of the estimates, then the stack, given a target.  The rate of running residuals is
-        1 - DISCOUNT, or ``least_rate`` if that is larger.
+        """Update the weights of the estimates, then the stack, given a target.  The rate of running residuals
+        is 1 - DISCOUNT, or ``least_rate`` if that is larger.
 
-        ``y.w`` is the weight of the sample, and ``y.counts`` is that weight bounded.  Combinations use ``y.counts``:
-        the estimates learn ``y.w`` themselves, and counted again it would make their mean overshoot the target, or jump
-        to the estimate that happened to be closest.
+        ``y.w`` is the weight of the sample, and ``y.counts`` is that weight bounded.  Combinations use
+        ``y.counts``: the estimates learn ``y.w`` themselves, and counted again it would make their mean
+        overshoot the target, or jump to the estimate that happened to be closest.
 
         The stack learns from the predictions that it is scored on, combined with its current coefficients.
         """

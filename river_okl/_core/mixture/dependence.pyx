@@ -1,7 +1,7 @@
 """Which features the residuals of the processes depend on: an expert without predictions.
 
-The slopes of a model along a feature that its metric has dropped are 0, although the feature may matter.  Its residuals
-r show it.  In bins b of the feature's scaled value,
+The slopes of a model along a feature that its metric has dropped are 0, although the feature may matter.  Its
+residuals r show it.  In bins b of the feature's scaled value,
 
     χ² = Σ_b n_b (r_b - mean r)² / var r        over residuals with means r_b
 

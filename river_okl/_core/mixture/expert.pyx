@@ -1,9 +1,10 @@
 """The interface of an expert; an expert overrides only what it needs.
 
-A new expert is a class with ``ask``, ``learn`` and ``names`` in its own file, which a mixture lists among its experts.
-It keeps its state in arrays that it declares (store/table.pyx).  From the declaration follow room for points, features
-and classes, their removal, and saving, checking, permuting and merging.  An expert with other state overrides the
-methods of ``Table``: ``reserve``, ``forget``, ``swap_remove``, ``change_units``, ``state`` and ``restore``.
+A new expert is a class with ``ask``, ``learn`` and ``names`` in its own file, which a mixture lists among its
+experts.  It keeps its state in arrays that it declares (store/table.pyx).  From the declaration follow room
+for points, features and classes, their removal, and saving, checking, permuting and merging.  An expert with
+other state overrides the methods of ``Table``: ``reserve``, ``forget``, ``swap_remove``, ``change_units``,
+``state`` and ``restore``.
 
 An expert learns from its current predictions, the ``p`` that ``ask`` has just written.  The mixture scores it on the
 predictions ``as_asked``, which are the same unless the label is ``late``.
@@ -32,8 +33,8 @@ cdef class Expert(Table):
         return 0
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """Change the unit of the target: y becomes ratio · y + shift.  Arrays declared with a power of that unit are
-        converted afterwards."""
+        """Change the unit of the target: y becomes ratio · y + shift.  Arrays declared with a power of that
+        unit are converted afterwards."""
 
     cdef void tune(self) noexcept:
         """Update data-driven bandwidths to the mean distances of the stream."""

@@ -1,9 +1,10 @@
 """Prediction intervals for a target, of several coverages, calibrated on the intervals issued so far.
 
-A half width is a scale times a factor.  The scale is the running absolute error times the output of a log-linear model
-of the mixture's standard deviation, the latest errors and the size of the last change.  The model is fitted to the
-likelihood of a Laplace distribution, log s + |e| / s, by recursive least squares.  Each coverage c has a factor, which
-grows after a target outside of the interval and shrinks after a target inside (Gibbs and Candès 2021):
+A half width is a scale times a factor.  The scale is the running absolute error times the output of a
+log-linear model of the mixture's standard deviation, the latest errors and the size of the last change.  The
+model is fitted to the likelihood of a Laplace distribution, log s + |e| / s, by recursive least squares.
+Each coverage c has a factor, which grows after a target outside of the interval and shrinks after a target
+inside (Gibbs and Candès 2021):
 
     log q_c ← log q_c + η (1{|y - m| > q_c s} - (1 - c))
 

@@ -25,14 +25,15 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     pending.pyx        predictions of samples whose labels have not come yet
     change.pyx         whether the stream has changed since these predictions
 
-``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task.  A judgement weights their predictions
-(judgement.pyx): that of today, and once labels come late a second one, "then", which is scored on the predictions that
-were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if the label came after n others.
+``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task.  A judgement weights their
+predictions (judgement.pyx): that of today, and once labels come late a second one, "then", which is scored on
+the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
+the label came after n others.
 
-After 2, 3, 5, ... samples the bandwidths and the units of features follow the stream (scaler.pyx).  After ``early``
-samples, and then whenever the stream has grown by one part in ``growth``, but at least every ``LONGEST`` samples, the
-feature weights are learned from the slopes of the predictions, too, and the kernel with the lowest weight becomes a
-neighbour of the one with the highest.
+After 2, 3, 5, ... samples the bandwidths and the units of features follow the stream (scaler.pyx).  After
+``early`` samples, and then whenever the stream has grown by one part in ``growth``, but at least every
+``LONGEST`` samples, the feature weights are learned from the slopes of the predictions, too, and the kernel
+with the lowest weight becomes a neighbour of the one with the highest.
 
 A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
 dropped.
@@ -278,8 +279,8 @@ cdef class Mixture(ScaledPoints):
         return sample
 
     cdef uint64_t identity(self) except? 0:
-        """Return a hash of the last sample's key, or of its content.  The hash depends neither on the order of the
-        features, nor on what is known of them, nor on the process."""
+        """Return a hash of the last sample's key, or of its content.  The hash depends neither on the order
+        of the features, nor on what is known of them, nor on the process."""
         cdef const Sample *x = &self.samples[self.last]
         cdef uint64_t total = self.rest, bits, word
         cdef double number

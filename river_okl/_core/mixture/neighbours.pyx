@@ -1,12 +1,12 @@
 """The nearest points to a sample: they predict its target, and show which features are relevant.
 
-The ``NEAREST`` nearest points, under the metric with p = 1, vote for the class of the sample.  The probability that a
-class with v votes is correct is estimated along the stream.  In regression the mean of their targets is an input of the
-stack (combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
-without them all points would be samples that are hard to predict.
+The ``NEAREST`` nearest points, under the metric with p = 1, vote for the class of the sample.  The
+probability that a class with v votes is correct is estimated along the stream.  In regression the mean of
+their targets is an input of the stack (combiner.pyx).  The latest samples are among the points: after a drift
+they are the first of the new concept, and without them all points would be samples that are hard to predict.
 
-Neighbours also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for
-regression).  For samples that the mixture did not predict confidently,
+Neighbours also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003
+for regression).  For samples that the mixture did not predict confidently,
 
     s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
 

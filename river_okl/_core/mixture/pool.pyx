@@ -180,8 +180,8 @@ cdef class Pool(Expert):
         return best
 
     cdef void take_over(self, Py_ssize_t i) noexcept:
-        """Move the listed coefficients of point i to the sample.  Negligible ones are dropped; otherwise every point
-        would eventually have a coefficient for every class."""
+        """Move the listed coefficients of point i to the sample.  Negligible ones are dropped; otherwise
+        every point would eventually have a coefficient for every class."""
         cdef Py_ssize_t k
         cdef double part
         for k in range(self.start[i], self.start[i] + self.count[i]):

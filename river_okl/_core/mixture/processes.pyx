@@ -212,8 +212,8 @@ cdef class Processes(Expert):
         self, double target, const double *weight, const double *mean, const double *variance, double *scale,
         double *density, double least_rate
     ) noexcept:
-        """Write the density of the target under every process, given its predicted mean and variance (with noise);
-        return the weighted mean ratio of squared residual to variance.
+        """Write the density of the target under every process, given its predicted mean and variance (with
+        noise); return the weighted mean ratio of squared residual to variance.
 
         The running ``scale`` of a process, by which its variance is multiplied, is updated from its residual.
         """
@@ -391,8 +391,8 @@ cdef class Processes(Expert):
         return 0
 
     cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1:
-        """Replace the lowest-weighted kernel, if its share is less than half the largest, by a neighbour of the
-        highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced."""
+        """Replace the lowest-weighted kernel, if its share is less than half the largest, by a neighbour of
+        the highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced."""
         cdef Py_ssize_t i, low = 0, high = 0, after, before
         cdef int b, m
         cdef double scale, other

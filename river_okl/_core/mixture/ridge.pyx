@@ -12,8 +12,8 @@ from river_okl._core.states import LARGEST_MEAN
 
 
 cdef class Ridge(Table):
-    """Bayesian linear regression, by recursive least squares: coefficients of at most ``max_inputs`` inputs and their
-    covariance.
+    """Bayesian linear regression, by recursive least squares: coefficients of at most ``max_inputs`` inputs
+    and their covariance.
 
     A variance starts as ``prior``.  While it is smaller, it grows by ``drift`` per step, so that learning never stops.
     """

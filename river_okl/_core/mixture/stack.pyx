@@ -124,8 +124,8 @@ cdef class Stack(Expert):
         softmax(own, 1.0, n, own)
 
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
-        """Learn class c by a Newton step, which adds the curvature of one class after the other; ``own`` are the
-        predicted probabilities."""
+        """Learn class c by a Newton step, which adds the curvature of one class after the other; ``own`` are
+        the predicted probabilities."""
         cdef double *mean = self.mean
         cdef double *off = self.off
         cdef const double *of_class

@@ -1,5 +1,5 @@
-"""The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the combiner's
-regressions, and a vote between these, the trees and the last target.
+"""The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the
+combiner's regressions, and a vote between these, the trees and the last target.
 
 The weights of the processes, the combiner and the vote follow the errors of predictions.  If targets come late there
 are two sets of these weights, as for classes (class_mixture.pyx).  One is scored on the model's predictions when the

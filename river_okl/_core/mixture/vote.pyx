@@ -1,7 +1,7 @@
 """The second stage for a target: it weights the mixture, its correction and other experts by their absolute errors.
 
-The mixture's weights follow squared residuals, which a single level shift dominates for a hundred samples.  The vote
-compares absolute errors with the smallest one, which avoids this:
+The mixture's weights follow squared residuals, which a single level shift dominates for a hundred samples.
+The vote compares absolute errors with the smallest one, which avoids this:
 
     w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← λ L_e + |y - m_e|
 

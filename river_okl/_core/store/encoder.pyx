@@ -30,8 +30,8 @@ cdef type FLOAT64 = np.float64  # a subclass of float: its value is read like th
 
 
 cdef int encode(Features features, object sample, Sample *x) except -1:
-    """Set x to the items of a dict, of a Frame's current row or of a Given, with valid places.  If this raises, x is
-    invalid.
+    """Set x to the items of a dict, of a Frame's current row or of a Given, with valid places.  If this
+    raises, x is invalid.
 
     x may hold an earlier sample.  A snapshot of the dict is encoded, because a value's ``__float__``, a name's
     ``__hash__`` or another thread may change the dict whenever Python code runs.
@@ -54,8 +54,8 @@ cdef int encode(Features features, object sample, Sample *x) except -1:
 
 
 cdef bint encode_numbers(Features features, dict sample, Sample *x) except -1:
-    """Encode the usual dict, of numbers under known names or strings.  Return False at the first item that may run
-    Python code: none has run until then, so names and values may be borrowed from the dict."""
+    """Encode the usual dict, of numbers under known names or strings.  Return False at the first item that
+    may run Python code: none has run until then, so names and values may be borrowed from the dict."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t position = 0, i = 0, size
@@ -125,8 +125,9 @@ cdef int encode_items(Features features, tuple items, Sample *x) except -1:
 
 
 cdef Py_ssize_t encode_word(Features features, object name, object word, Py_ssize_t i, Sample *x) except -1:
-    """Add a string, or None for a gap, under this name to x, which has i items; return the new number of items.
-    Infinity marks its indicator, if that is a feature; NaN marks a gap, if the name has numbers (scaler.pyx)."""
+    """Add a string, or None for a gap, under this name to x, which has i items; return the new number of
+    items.  Infinity marks its indicator, if that is a feature; NaN marks a gap, if the name has numbers
+    (scaler.pyx)."""
     check_name(features, name)
     if name in features.index:  # a numeric feature, for which a word is a gap
         if not same_name(x.keys[i], <PyObject *> name):

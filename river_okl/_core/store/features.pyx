@@ -3,9 +3,9 @@
     index[name]         the place of a known feature
     names[place]        its name; NULL: the place is free
 
-Columns of points, statistics, weights and coefficients are arrays over places.  A feature keeps its place until it is
-forgotten at the end of a step.  An encoded sample has the places of its items, which are valid as long as
-``generation`` stays the same.
+Columns of points, statistics, weights and coefficients are arrays over places.  A feature keeps its place
+until it is forgotten at the end of a step.  An encoded sample has the places of its items, which are valid as
+long as ``generation`` stays the same.
 
 Without statistics a feature is known as long as a point has it (points.pyx); with statistics also while it is among
 those seen last (scaler.pyx).

@@ -26,8 +26,8 @@ cdef class Owner:
         return total
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL:
-        """Return a buffer of ``capacity`` items: the first n from ``old`` (or NULL), the others zero.  Frees ``old``,
-        or leaves it unchanged if this raises."""
+        """Return a buffer of ``capacity`` items: the first n from ``old`` (or NULL), the others zero.  Frees
+        ``old``, or leaves it unchanged if this raises."""
         cdef Block *block
         cdef char *buffer
         if capacity > (<size_t> 1 << 62) // size:

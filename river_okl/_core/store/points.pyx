@@ -314,8 +314,8 @@ cdef class Points(Axis):
         column.dense = NULL
 
     cdef int tidy(self) except -1:
-        """End a step: free the columns of features that no point has, the last emptied first, and forget these
-        features unless they are kept."""
+        """End a step: free the columns of features that no point has, the last emptied first, and forget
+        these features unless they are kept."""
         cdef Column *column
         cdef int32_t place
         while self.emptied:

@@ -1,17 +1,17 @@
 """Running mean and variance along a stream.  Old values are forgotten slowly, or at once if level or unit change.
 
-Averages are exponential after ``MEMORY`` values.  A value more than ``OUTLYING`` standard deviations from the mean is
-an outlier and counts as one at that distance, so that a sensor's 9999 does no harm.
+Averages are exponential after ``MEMORY`` values.  A value more than ``OUTLYING`` standard deviations from the
+mean is an outlier and counts as one at that distance, so that a sensor's 9999 does no harm.
 
 Larger values: ``RUN`` outliers in a row are a change; values more than ``WIDE`` standard deviations from the mean, on
 the side of the outliers, do not end a run.  If the outliers vary like the values before, it is a new level, and else a
 larger unit.  They count only then: a shorter burst leaves no trace but that of its first value.
 
-Smaller values: the unit has changed if ``EARLIER`` or ``BLOCK`` values, and their consecutive differences, have both
-shrunk to less than ``SMALLER`` of what they were, by about the same factor.  A slow feature varies less in a block, but
-its differences stay as they are.  ``FIRST`` values are enough after the initial ``KNOWN``, where outliers are not
-detected, and after a change.  ``BLOCK`` values that vary by less than ``UNIT`` of the standard deviation are always
-a change.
+Smaller values: the unit has changed if ``EARLIER`` or ``BLOCK`` values, and their consecutive differences,
+have both shrunk to less than ``SMALLER`` of what they were, by about the same factor.  A slow feature varies
+less in a block, but its differences stay as they are.  ``FIRST`` values are enough after the initial
+``KNOWN``, where outliers are not detected, and after a change.  ``BLOCK`` values that vary by less than
+``UNIT`` of the standard deviation are always a change.
 
 For ``REMEMBERED`` values the statistics before a change are remembered.  If values return to them, the change was a
 visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.

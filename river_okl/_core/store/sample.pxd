@@ -11,10 +11,10 @@ cdef extern from *:
 
     /* Whether two names are known to be equal without a call: identical objects or equal strings. */
     static inline int okl_same_name(PyObject *a, PyObject *b) {
-        if (a == b) return 1;
-        if (a == NULL || !PyUnicode_CheckExact(a) || !PyUnicode_CheckExact(b)) return 0;
-        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return 0;
-        return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a) * PyUnicode_KIND(a)) == 0;
+        if (a == b) return 1; if (a == NULL || !PyUnicode_CheckExact(a) || !PyUnicode_CheckExact(b)) return 0;
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b))
+        return 0; return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a) *
+        PyUnicode_KIND(a)) == 0;
     }
     """
     const double LARGEST

@@ -131,8 +131,8 @@ cdef bint is_long(object name):
 
 
 cpdef object stored(object name):
-    """Return a name or string as it is stored: itself, or if it is long its start and a digest of the whole, so that
-    the memory of a model does not depend on the length of its strings."""
+    """Return a name or string as it is stored: itself, or if it is long its start and a digest of the whole,
+    so that the memory of a model does not depend on the length of its strings."""
     if not is_long(name):
         return name
     if isinstance(name, str):

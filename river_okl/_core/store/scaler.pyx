@@ -1,23 +1,24 @@
 """Standardisation inside the model, by running statistics of each feature.
 
-A feature that (nearly) every sample has is centred and divided by its standard deviation.  A feature that is absent
-from some samples is divided by the root mean square of the values seen and never centred, so that an absent value stays
-0 and a 0/1 feature stays 0/1.  An outlier is clipped to ``OUTLYING`` standard deviations.
+A feature that (nearly) every sample has is centred and divided by its standard deviation.  A feature that is
+absent from some samples is divided by the root mean square of the values seen and never centred, so that an
+absent value stays 0 and a 0/1 feature stays 0/1.  An outlier is clipped to ``OUTLYING`` standard deviations.
 
-Stored for each feature: the statistics of the values seen (running.pyx), the number of samples with it, and its unit in
-force, by which values are scaled.  ``settle`` puts the current statistics into force and returns the conversion of what
-was learned in the old units, z ← ratio z + shift.  A gradual change of a feature is the world's, so that everything is
-converted.  A sudden one is that of the sensor, and converts nothing: what was learned in scaled values stays valid.
-Without a unit in force, the statistics include the current sample, as ``StandardScaler.learn_one`` followed by
-``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
+Stored for each feature: the statistics of the values seen (running.pyx), the number of samples with it, and
+its unit in force, by which values are scaled.  ``settle`` puts the current statistics into force and returns
+the conversion of what was learned in the old units, z ← ratio z + shift.  A gradual change of a feature is
+the world's, so that everything is converted.  A sudden one is that of the sensor, and converts nothing: what
+was learned in scaled values stays valid.  Without a unit in force, the statistics include the current sample,
+as ``StandardScaler.learn_one`` followed by ``transform_one`` would; ``predict_one`` includes it, too, but
+stores nothing.
 
-A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If a sample lacks it, its
-value is the scaled 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent value is 0, but
-after a sensor failure the value is unknown.
+A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If a sample lacks
+it, its value is the scaled 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an
+absent value is 0, but after a sensor failure the value is unknown.
 
-Two numbers in a sample encode other values.  Infinity is the indicator of a string (words.pyx): its scaled value is
-``INDICATOR``, however rare the string is, and it is never centred.  NaN is a gap, scaled to 0: the feature counts as
-present.  Neither changes the mean or variance of a feature.
+Two numbers in a sample encode other values.  Infinity is the indicator of a string (words.pyx): its scaled
+value is ``INDICATOR``, however rare the string is, and it is never centred.  NaN is a gap, scaled to 0: the
+feature counts as present.  Neither changes the mean or variance of a feature.
 
 The number of features is bounded: beyond ``SPARE`` plus twice the number of features of the points, features that no
 point has are dropped, the longest unseen first.
@@ -199,8 +200,8 @@ cdef class Scaler(Features):
         return values.count > ESTABLISHED or fabs(values.last - centre) > RISING * size
 
     cdef bint settle(self, int64_t until) except -1:
-        """Put the current units into force for the next ``until`` samples; return whether the ``conversion`` changes a
-        scaled value.  It is valid until ``end_conversion``.
+        """Put the current units into force for the next ``until`` samples; return whether the ``conversion``
+        changes a scaled value.  It is valid until ``end_conversion``.
 
         The unit of a feature that is new, has changed suddenly or drifts follows the statistics sample by sample.  What
         was learned in scaled values then stays as it is.

@@ -8,12 +8,13 @@ An object with arrays is a ``Table``.  Its constructor declares each array, and 
     self.scratch(<size_t> &self.score, (self.per_class,))
     self.ridge = self.contain("ridge", Ridge(...))
 
-A declared array is saved, checked and merged under its name.  A derived array is computed from declared arrays.  A
-scratch array holds values of the last sample.  All of them grow with their axes.  An array without axes is a number,
-the attribute itself.
+A declared array is saved, checked and merged under its name.  A derived array is computed from declared
+arrays.  A scratch array holds values of the last sample.  All of them grow with their axes.  An array without
+axes is a number, the attribute itself.
 
-A table may contain other tables, its parts, which take part in all that happens to it: a model is one table, and grows,
-forgets, converts, saves and restores by one call.  A part with more than declared arrays overrides these methods.
+A table may contain other tables, its parts, which take part in all that happens to it: a model is one table,
+and grows, forgets, converts, saves and restores by one call.  A part with more than declared arrays overrides
+these methods.
 
 An axis is a dimension whose items are points (``Points``), features (``Features``) or classes, or that has a fixed
 length.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop takes the room
@@ -53,8 +54,8 @@ cdef class Classes(Axis):
     n
         Number of items.
     split
-        If it is not 0, two classes share one function f until a third class is added: then the first class gets the
-        function -split · f, the second split · f, and the third 0.
+        If it is not 0, two classes share one function f until a third class is added: then the first class
+        gets the function -split · f, the second split · f, and the third 0.
     """
 
     def __init__(self, Py_ssize_t n, double split=0.0):

@@ -1,7 +1,8 @@
 """Strings and gaps of samples as indicator features: which strings become features, and under which key.
 
-A word is a string, or a gap (None), under a feature name.  Its indicator, present in samples with the word and absent
-from others, is the feature ``("=", name, word)``, a key like any other name in points, scaler, states and checkpoints.
+A word is a string, or a gap (None), under a feature name.  Its indicator, present in samples with the word
+and absent from others, is the feature ``("=", name, word)``, a key like any other name in points, scaler,
+states and checkpoints.
 
 A word becomes a feature the second time that it is learned.  Of a word seen once only a hash of 8 bytes is stored, in a
 table of fixed size in which the newest hash replaces the oldest of its set, so that identifiers that never recur cost

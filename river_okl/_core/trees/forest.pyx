@@ -1,7 +1,8 @@
 """A small forest of Hoeffding trees, for axis-aligned concepts on long streams.
 
-Hoeffding trees (Domingos and Hulten 2000) are trained on the scaled features.  Each tree learns a sample with its own
-weight, drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The prediction is the mean over the trees.
+Hoeffding trees (Domingos and Hulten 2000) are trained on the scaled features.  Each tree learns a sample with
+its own weight, drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The prediction is the
+mean over the trees.
 
 A leaf splits at an edge between two bins if the gain of the best feature is clearly larger than that of the second.
 The bound on the error of a gain after a weight of n is ε = √(ln(1/δ) / 2n).  The leaves of a split start from the

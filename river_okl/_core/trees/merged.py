@@ -40,8 +40,8 @@ def moved(name: str, donors: list[Any]) -> list[State]:
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
-    """Return a forest with feature j moved to position to[j], and as many features as ``shape``; its leaves start new
-    statistics."""
+    """Return a forest with feature j moved to position to[j], and as many features as ``shape``; its leaves
+    start new statistics."""
     n, room = len(forest["low"]), len(shape["low"])
     place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
     place[: min(n, len(to))] = to[:n]

@@ -1,7 +1,7 @@
 """Leaves of a target: its mean, and bins of (weight, sum of targets).
 
-A leaf splits at the largest reduction of the squared error, if the second-best feature's reduction is less than 1 - ε
-of it (FIMT-DD, Ikonomovska et al. 2011) or if ε < τ.
+A leaf splits at the largest reduction of the squared error, if the second-best feature's reduction is less
+than 1 - ε of it (FIMT-DD, Ikonomovska et al. 2011) or if ε < τ.
 
 Errors also rise if targets grow, and then a new tree is no better.  So after one tree has restarted, another may
 restart only when the new tree has proved better.  The forest's mean is weighted by the trees' running errors L_t:

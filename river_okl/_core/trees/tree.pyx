@@ -1,13 +1,13 @@
 """Hoeffding trees as arrays: nodes, leaves, and the statistics of leaves that learn, in bounded memory.
 
-A tree is an array of nodes, each a split or a leaf.  A leaf predicts from a few numbers.  While it learns, a leaf also
-has a block of statistics: candidate features, and for each of them 16 bins over the values seen in the leaf.  The kind
-of leaf defines the numbers of leaves and bins: class_leaf.pyx or target_leaf.pyx.
+A tree is an array of nodes, each a split or a leaf.  A leaf predicts from a few numbers.  While it learns, a
+leaf also has a block of statistics: candidate features, and for each of them 16 bins over the values seen in
+the leaf.  The kind of leaf defines the numbers of leaves and bins: class_leaf.pyx or target_leaf.pyx.
 
-The blocks of all trees together take at most ``bytes``, whatever the number of features, and proportionally more for 3
-to ``MAX_CLASSES`` classes.  A leaf without a block waits, and takes over the block of a leaf with fewer recent errors.
-If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent features, drawn for each
-block.
+The blocks of all trees together take at most ``bytes``, whatever the number of features, and proportionally
+more for 3 to ``MAX_CLASSES`` classes.  A leaf without a block waits, and takes over the block of a leaf with
+fewer recent errors.  If more features come than fit, a block's candidates are one of every 3, 4, ... adjacent
+features, drawn for each block.
 
 A feature with value 0 is absent, and vice versa: bins count non-zero values only, and the weight of the samples without
 the feature is the difference to the block's weight.  A dropped feature counts as always absent.
@@ -163,8 +163,8 @@ cdef class Trees(Expert):
         return group, m, size, (min(LEARNING, bytes // (4 * size * self.n_trees)) * self.n_trees)
 
     cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
-        """Allocate memory for this many features and classes.  Blocks keep their statistics unless the number of
-        features per candidate changes."""
+        """Allocate memory for this many features and classes.  Blocks keep their statistics unless the number
+        of features per candidate changes."""
         cdef Py_ssize_t group, m, size, limit, n, owned, b, k, before = self.m
         cdef int t
         cdef float *body
@@ -319,8 +319,8 @@ cdef class Trees(Expert):
         self.n_unowned += 1
 
     cdef int32_t least_leaf(self, int t, int32_t other) noexcept nogil:
-        """Return the leaf with the fewest recent errors, of equals the first, of those with a block except ``other``;
-        or -1."""
+        """Return the leaf with the fewest recent errors, of equals the first, of those with a block except
+        ``other``; or -1."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, least = -1
         for i in range(tree.n_leaves):
@@ -339,8 +339,8 @@ cdef class Trees(Expert):
         return True
 
     cdef void challenge(self, int t, int32_t leaf) noexcept nogil:
-        """Give a waiting leaf a free block, or the block of the next leaf of its tree with less than half as many
-        errors."""
+        """Give a waiting leaf a free block, or the block of the next leaf of its tree with less than half as
+        many errors."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, b
         if self.take_block(t, leaf):
@@ -354,8 +354,8 @@ cdef class Trees(Expert):
                 return
 
     cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil:
-        """Give the block of a split leaf to the first of the two new leaves.  The second gets a free block, or that of
-        the leaf with the fewest errors, if these are less than half its own."""
+        """Give the block of a split leaf to the first of the two new leaves.  The second gets a free block,
+        or that of the leaf with the fewest errors, if these are less than half its own."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t least
         self.close_block(max(tree.leaves[one].block, tree.leaves[other].block))
