@@ -467,7 +467,7 @@ def _extra(name: str) -> Any:
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
-class Source(NamedTuple):
+class ShardData(NamedTuple):
     """Samples, their number if it is known, and the labels that became False and True."""
 
     samples: Iterable[Sample]
@@ -476,7 +476,7 @@ class Source(NamedTuple):
     name: str = ""
 
 
-def source(data: Any, target: str | None, model: Any) -> Source:
+def source(data: Any, target: str | None, model: Any) -> ShardData:
     """Open pairs (x, y), a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
@@ -490,18 +490,18 @@ def source(data: Any, target: str | None, model: Any) -> Source:
                 f"{path} needs a regressor: its target has fractions or more than {MAX_LABELS} different numbers; use "
                 f"{REGRESSOR}, or, if the numbers are names of classes, give pairs (x, y)"
             )
-        return Source(stream.samples, stream.size, stream.binary, path)
+        return ShardData(stream.samples, stream.size, stream.binary, path)
     if hasattr(data, "iter_rows"):
         if target is None:
             raise ValueError("target is None; name the column of the dataset to predict")
         rows = (
             ({name: value for name, value in row.items() if name != target}, row[target]) for row in data.iter_rows()
         )
-        return Source(rows)  # counting might compute a lazy dataset twice
-    return Source(data, len(data) if isinstance(data, Sized) else None)
+        return ShardData(rows)  # counting might compute a lazy dataset twice
+    return ShardData(data, len(data) if isinstance(data, Sized) else None)
 
 
-def _check_labels(sources: Sequence[Source]) -> None:
+def _check_labels(sources: Sequence[ShardData]) -> None:
     """Raise ValueError if different labels of several files would both become True."""
     files = [each for each in sources if each.name]
     for each in files:

@@ -87,7 +87,7 @@ class CompiledModel(base.Estimator):
     _f: Any
     _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
-    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``; "own" for the rule of its
+    """How each attribute merges: a name of ``river_okl.merging.expansions.ATTRIBUTE_RULES``; "own" for the rule of its
     kind of model; "parameters" if it is derived from them; or the reason why models with this attribute do
     not merge."""
 

@@ -153,7 +153,7 @@ def test_files_must_agree_on_the_positive_label(tmp_path):
     for path, labels in zip(paths, ("12", "23", "12"), strict=True):
         path.write_text("a,y\n" + "".join(f"{i},{labels[i % 2]}\n" for i in range(9)))
     opened = [distributed.source(path, None, river_okl.OKLClassifier()) for path in paths]
-    distributed._check_labels([opened[0], opened[2], distributed.Source(STREAM)])
+    distributed._check_labels([opened[0], opened[2], distributed.ShardData(STREAM)])
     with pytest.raises(ValueError, match=r"^the labels are 1 and 2 in \S*0.csv and 2 and 3 in \S*1.csv: of two labels"):
         distributed._check_labels(opened)
 

@@ -21,7 +21,7 @@ from river_okl import OLRDClassifier, distributed, kernels, losses
 from river_okl.checks import UsageError
 from river_okl.cli import lookup, report
 from river_okl.cli.command import main
-from river_okl.cli.race import AsTheyCome, Inputs, Result, Total, race, takes_all
+from river_okl.cli.race import AsTheyCome, Contestant, Inputs, Total, race, takes_all
 from river_okl.files import stream as files
 from river_okl.files.models import BINARY, REGRESSION
 from tests.core.expansions import run_python
@@ -251,7 +251,7 @@ def test_the_table_has_the_best_first_with_and_without_rich(capsys, monkeypatch,
 def test_the_last_models_have_errors_that_are_no_numbers():
     errors, model = {"a": math.nan, "b": 5.0, "c": None, "d": 2.0}, linear_model.LinearRegression()
     totals = {name: Total(9, 0 if error is None else 1, error or 0.0, 1.0) for name, error in errors.items()}
-    table = report.table([Result(name, model, total=total) for name, total in totals.items()], True, {})
+    table = report.table([Contestant(name, model, total=total) for name, total in totals.items()], True, {})
     shown = [line.split()[:2] for line in table.splitlines()[2:]]
     assert shown == [["d", "2"], ["b", "5"], ["a", "nan"], ["c", "-"]]
 

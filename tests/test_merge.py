@@ -91,7 +91,7 @@ def test_every_class_merges_or_states_why_not(cls, options, name):
 
 @each_variant
 def test_every_attribute_declares_how_it_merges(cls, options, name):
-    model, known = small(cls, **options), {*expansions.RULES, "own", "parameters"}
+    model, known = small(cls, **options), {*expansions.ATTRIBUTE_RULES, "own", "parameters"}
     rules, own = cls._rules(), vars(model).keys() - model._get_params().keys()
     reasons = [rules[attribute] for attribute in own & rules.keys() if rules[attribute] not in known]
     assert all(" " in reason for reason in reasons), "no rule has this name"

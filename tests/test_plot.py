@@ -7,7 +7,7 @@ import pytest
 from river import datasets, preprocessing
 
 from river_okl import KernelPerceptronClassifier, OKLClassifier, OLKRegressor, SOGPClassifier
-from river_okl.cli.race import Point, Result
+from river_okl.cli.race import Contestant, Point
 from tests.discovery import learn
 
 colors = pytest.importorskip("matplotlib.colors")
@@ -107,8 +107,8 @@ def test_errors_say_why_a_model_cannot_be_drawn():
 
 
 RESULTS = [
-    Result("ours", None, curve=[Point(10, 0.4, 3.0, 4), Point(20, 0.3, 2.0, 7)]),
-    Result("theirs", None, curve=[Point(10, 0.5, 30.0, None), Point(20, 0.45, 20.0, None)]),
+    Contestant("ours", None, curve=[Point(10, 0.4, 3.0, 4), Point(20, 0.3, 2.0, 7)]),
+    Contestant("theirs", None, curve=[Point(10, 0.5, 30.0, None), Point(20, 0.45, 20.0, None)]),
 ]
 
 
@@ -136,7 +136,7 @@ def test_learning_curves_without_support_vectors_have_two_panels():
 
 
 def test_many_models_are_distinguishable():
-    results = [Result(f"m{i}", None, curve=[Point(10, 0.1, 1.0, i)]) for i in range(15)]
+    results = [Contestant(f"m{i}", None, curve=[Point(10, 0.1, 1.0, i)]) for i in range(15)]
     lines = plot.learning_curves(results).axes[0].lines
     assert len(lines) == 15
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 15

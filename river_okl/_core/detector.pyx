@@ -25,8 +25,8 @@ An anomaly that is learned would mask the next one like it.  So among samples wi
 
 If most of about ``CROWD`` recent samples are above ``ALARM``, the stream has moved, and its new state is learned.
 
-The points are a reservoir (Vitter 1985): a new point replaces a random one, so that each of the last ``MEMORY``
-candidates is kept with about the same probability.
+The points are a reservoir (Vitter 1985): a new point replaces a random one, so that each of the last
+``RESERVOIR_MEMORY`` candidates is kept with about the same probability.
 """
 
 from libc.math cimport exp, fmax, fmin, log
@@ -72,7 +72,7 @@ cdef Py_ssize_t CALIBRATED = 500    # scores from which on ALARM is meaningful
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which two alarms are alike
 cdef double UNLIKE = 0.7            # token cost of an alarm unlike the previous sample
-cdef double MEMORY = 8192.0
+cdef double RESERVOIR_MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples in the mean ``typical``
 
 
@@ -265,7 +265,7 @@ cdef class Detector(ScaledPoints):
         cdef double place
         if self.points.n < self.budget:
             return -1
-        place = uniform(&self.random) * fmin(self.candidates + 1.0, MEMORY)
+        place = uniform(&self.random) * fmin(self.candidates + 1.0, RESERVOIR_MEMORY)
         place = place * (self.weight + w) / (self.candidates + 1.0) / w
         return <Py_ssize_t> place if place < self.budget else self.budget
 

@@ -10,7 +10,7 @@ unpredictable features do not count:
 The level of this measure is multiplied by the predictability of the features, R = √ mean_j R_j².
 
 T = S⁻¹ is stored: each sample is a rank-one update (Sherman and Morrison 1950), and so is the ridge of one input at a
-time.  After 2 ``MEMORY`` samples S and n are halved.
+time.  After 2 ``REGRESSION_MEMORY`` samples S and n are halved.
 """
 
 from libc.math cimport fmax, log, sqrt
@@ -27,10 +27,10 @@ from river_okl._core.states import checked_numbers, checked_whole
 # Chosen on streams of benchmarks/novelty.py.
 RIDGE = 0.05
 LEAST = 1e-6                        # added to the sum, so that its logarithm is finite
-MEMORY = 8192
+REGRESSION_MEMORY = 8192
 MAX_INPUTS = INPUTS
 cdef double ridge = RIDGE, least = LEAST
-cdef int64_t memory = MEMORY
+cdef int64_t memory = REGRESSION_MEMORY
 
 
 cdef class Residuals(Table):
@@ -118,7 +118,7 @@ cdef class Residuals(Table):
 
     def _check(self):
         inverse = self.inverse.matrix()
-        assert len(inverse) <= INPUTS and 0 <= self.next < len(inverse) and 1 <= self.n < 2 * MEMORY
+        assert len(inverse) <= INPUTS and 0 <= self.next < len(inverse) and 1 <= self.n < 2 * REGRESSION_MEMORY
         assert np.linalg.eigvalsh(inverse)[0] > -1e-9, "T is positive"
 
     def state(self):
@@ -130,7 +130,8 @@ cdef class Residuals(Table):
         cdef Py_ssize_t rows
         self.reserve()
         rows = self.inverse.n
-        n, following = checked_whole(state, "n", 1, 2 * MEMORY - 1), checked_whole(state, "next", 0, rows - 1)
+        n = checked_whole(state, "n", 1, 2 * REGRESSION_MEMORY - 1)
+        following = checked_whole(state, "next", 0, rows - 1)
         triangle = checked_numbers("the regression of the features", state["inverse"], (rows * (rows + 1) // 2,))
         self.inverse.restore(triangle, rows)
         self.n, self.next = n, following

@@ -59,7 +59,7 @@ class Job:
     def __init__(self, options: argparse.Namespace):
         _check(options)
         self.options = options
-        self.results: list[race.Result] = []
+        self.results: list[race.Contestant] = []
         if options.load:
             self.stream, self.models = self._loaded()
         else:
@@ -159,7 +159,7 @@ class Job:
             contextlib.redirect_stdout(sys.stderr),
         ):
 
-            def finished(block: list[Sample], results: list[race.Result]) -> None:
+            def finished(block: list[Sample], results: list[race.Contestant]) -> None:
                 write(block, results)
                 progress(len(block))
 
@@ -202,7 +202,7 @@ class Job:
             return list(known)
         return [*schema.labels, *(y for y in map(schema.label_of, known) if y not in schema.labels)]
 
-    def _on_workers(self) -> list[race.Result]:
+    def _on_workers(self) -> list[race.Contestant]:
         with contextlib.redirect_stdout(sys.stderr):
             for x, _ in itertools.islice(self.stream.samples, 1):
                 self.inputs.whole(x)  # whether it has dates
@@ -215,7 +215,7 @@ class Job:
                 regression=self.is_regression,
             )
 
-    def _save(self, trained: list[race.Result]) -> None:
+    def _save(self, trained: list[race.Contestant]) -> None:
         """Save the model and the picture of these results."""
         if path := self.options.save:
             (result,) = trained

@@ -16,7 +16,7 @@ import river_okl
 from river_okl.checkpoint import CheckpointError
 from river_okl.checkpoint.file import MAGIC, replacing
 from river_okl.checks import UsageError
-from river_okl.cli.race import Result
+from river_okl.cli.race import Contestant
 from river_okl.files.stream import Sample, Stream
 
 PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS"
@@ -143,7 +143,7 @@ def predictions(
         names = models if labels is None else ["prediction", *(f"P({label})" for label in labels)]
         writer.writerow([*(["target"] if stream.labelled else []), *names])
 
-        def write(block: list[Sample], results: list[Result]) -> None:
+        def write(block: list[Sample], results: list[Contestant]) -> None:
             for i, (_, y) in enumerate(block):
                 row = [label_of(y)] if stream.labelled else []
                 row += [label_of(result.predictions[i]) for result in results]

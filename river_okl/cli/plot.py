@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from river import base, compose
 
-from river_okl.cli.race import Result
+from river_okl.cli.race import Contestant
 from river_okl.model import LabelModel, SupervisedModel
 
 Grid = NDArray[np.float64]
@@ -164,7 +164,7 @@ def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, s
     ax.legend(handles=handles, loc="upper right", fontsize="small")
 
 
-def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figure:
+def learning_curves(results: Sequence[Contestant], *, error: str = "error") -> Figure:
     """Draw the error, the support vectors and the time per sample of models along a stream.
 
     Parameters

@@ -21,7 +21,7 @@ from river_okl.files.models import Numeric
 from river_okl.files.stream import Sample
 from river_okl.series import Dates, is_date
 
-__all__ = ["Point", "Result", "on_workers", "race"]
+__all__ = ["Contestant", "Point", "on_workers", "race"]
 
 # CPU time, which other programs do not affect, if its resolution is fine enough (on Windows it is not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
@@ -113,7 +113,7 @@ class Total(NamedTuple):
 
 
 @dataclasses.dataclass
-class Result:
+class Contestant:
     """A model and its performance."""
 
     name: str
@@ -234,8 +234,8 @@ def race(
     block: int = 1000,
     metrics: Sequence[Any] = (),
     with_scores: bool = False,
-    finished: Callable[[list[Sample], list[Result]], None] = lambda block, results: None,
-) -> list[Result]:
+    finished: Callable[[list[Sample], list[Contestant]], None] = lambda block, results: None,
+) -> list[Contestant]:
     """Predict and then learn the same samples with several models, which are trained in place.
 
     Samples are read in blocks, and the curves have a point for each block; a target may be None. ``inputs`` prepares
@@ -244,7 +244,7 @@ def race(
     Ctrl-C ends the run early; the results are then not ``complete``.
     """
     results = [
-        Result(name, model, metrics=copy.deepcopy(list(metrics)), with_scores=with_scores)
+        Contestant(name, model, metrics=copy.deepcopy(list(metrics)), with_scores=with_scores)
         for name, model in models.items()
     ]
     inputs = inputs or Inputs()
@@ -273,7 +273,7 @@ def on_workers(
     every: int,
     inputs: Inputs,
     regression: bool,
-) -> list[Result]:
+) -> list[Contestant]:
     """Predict and then learn with copies of the models on several Ray workers; times are wall-clock times.
 
     ``samples`` is iterated over once per model. Each worker learns ``every`` samples between two merges.
@@ -285,7 +285,7 @@ def on_workers(
         trained = distributed.train(inputs.pipeline(model), samples, workers=workers, every=every, progress=True)
         found = trained.model
         last = found[-1] if isinstance(found, compose.Pipeline) else found
-        result = Result(name, last, pipeline=found, complete=trained.complete)
+        result = Contestant(name, last, pipeline=found, complete=trained.complete)
         for each in trained.rounds:
             errors = each.samples * (each.metric if regression else 1.0 - each.metric)
             result.total = result.total.plus(each.samples, each.samples, errors, each.seconds)

@@ -12,13 +12,13 @@ from typing import Any
 
 from river import utils
 
-from river_okl.cli.race import Result
+from river_okl.cli.race import Contestant
 from river_okl.files.stream import Stream
 
 WIDE = 200  # characters per line, if the output is not a terminal
 
 
-def table(results: list[Result], regression: bool, metrics: dict[str, Any]) -> str:
+def table(results: list[Contestant], regression: bool, metrics: dict[str, Any]) -> str:
     """Return a table of the models from best to worst: with lines around the cells on a terminal, else plain text."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     usual = ["mean abs. error" if regression else "accuracy"]
@@ -49,7 +49,7 @@ def _micro() -> str:
     return "µs"
 
 
-def _scores(result: Result, regression: bool) -> list[str]:
+def _scores(result: Contestant, regression: bool) -> list[str]:
     if math.isnan(result.error) and not result.total.targets:
         return ["-"] * max(1, len(result.metrics))
     if result.metrics:
@@ -57,7 +57,7 @@ def _scores(result: Result, regression: bool) -> list[str]:
     return [f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}"]
 
 
-def _rank(result: Result) -> float:
+def _rank(result: Contestant) -> float:
     found = result.error
     if result.metrics:
         first = result.metrics[0]
@@ -91,7 +91,9 @@ def _drawn(header: list[str], rows: list[list[str]], width: int) -> str | None:
     return text.get().rstrip("\n")
 
 
-def as_json(stream: Stream, results: list[Result], regression: bool, complete: bool, metrics: dict[str, Any]) -> str:
+def as_json(
+    stream: Stream, results: list[Contestant], regression: bool, complete: bool, metrics: dict[str, Any]
+) -> str:
     """Return all results, with the curves, as JSON; numbers that JSON does not have are null."""
     return json.dumps(
         {
@@ -124,7 +126,7 @@ def _number(value: float | None) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
-def _metrics(result: Result, names: Iterable[str]) -> dict[str, float | None]:
+def _metrics(result: Contestant, names: Iterable[str]) -> dict[str, float | None]:
     if not result.total.targets:
         return dict.fromkeys(names)
     return {name: _number(float(metric.get())) for name, metric in zip(names, result.metrics, strict=True)}

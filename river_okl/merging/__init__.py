@@ -85,14 +85,14 @@ def merge(
     return _merged(gathered(models, weights, budget, start))
 
 
-RULES: tuple[Any, ...] = (mixture, detector, gaussian, expansions)
+BY_KIND: tuple[Any, ...] = (mixture, detector, gaussian, expansions)
 
 
 def _merged(shards: Shards) -> Any:
     cls = type(shards.models[0])
-    for rule in RULES:
-        if issubclass(cls, rule.MODELS):  # cls, as isinstance accepts a River pipeline for the class of its last step
-            return rule.merged(shards)
+    for kind in BY_KIND:
+        if issubclass(cls, kind.MODELS):  # cls, as isinstance accepts a River pipeline for the class of its last step
+            return kind.merged(shards)
     if cls in pipelines.RULES:
         return pipelines.RULES[cls](shards, lambda parts: _merged(checked(parts)))
     if issubclass(cls, CompiledModel):

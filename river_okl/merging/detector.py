@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
-from river_okl._core.residuals import LEAST, MAX_INPUTS, MEMORY, RIDGE
+from river_okl._core.residuals import LEAST, MAX_INPUTS, REGRESSION_MEMORY, RIDGE
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.merging.gaussian import State, inverse, packed, stored
 from river_okl.merging.mixture import METRICS, Merging, Mixed
@@ -93,7 +93,7 @@ class Detectors(Merging):
             return state["residuals"], state["scales"][-1]
         n = self.start.state["residuals"]["n"]
         n += sum(each.state["residuals"]["n"] - n for _, each in self.active)
-        n = min(max(n, 1), 2 * MEMORY - 1)
+        n = min(max(n, 1), 2 * REGRESSION_MEMORY - 1)
         inputs = np.hstack([np.ones((len(X), 1)), X])[:, :MAX_INPUTS]
         sums = (n - 1) * (inputs.T @ inputs / max(1, len(X)) + RIDGE * np.eye(inputs.shape[1]))
         T = inverse(sums + np.eye(len(sums)))

@@ -35,7 +35,7 @@ Sample = dict[Hashable, float]
 CANDIDATES = 2  # times the budget: number of highest-weighted points of the union among which to choose
 
 
-RULES: dict[str, Callable[[Shards, str], Any]] = {
+ATTRIBUTE_RULES: dict[str, Callable[[Shards, str], Any]] = {
     "sum": lambda shards, name: shards.total(lambda model: getattr(model, name)),
     "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
     "mean": lambda shards, name: float(shards.mean(lambda model: getattr(model, name))),
@@ -51,8 +51,8 @@ def merged(shards: Shards) -> Any:
     rules = model._rules()
     for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
         rule = rules.get(name, f"there is no rule for its attribute {name}")
-        if rule in RULES:
-            setattr(model, name, RULES[rule](shards, name))
+        if rule in ATTRIBUTE_RULES:
+            setattr(model, name, ATTRIBUTE_RULES[rule](shards, name))
         elif rule not in ("own", "parameters"):
             raise TypeError(f"{type(model).__name__} does not merge: {rule}")
     model._after_merging()

@@ -47,18 +47,20 @@ CANDIDATES = 4  # times the dictionary: number of points of the union to compare
 SAFE = 0.5  # of the shards' mean precision: summed evidence below it has lost more than it gained
 
 
-class Posterior(NamedTuple):
+class MeansAndCovariance(NamedTuple):
     """The posterior of f at the points of a dictionary."""
 
     means: Arrays  # [columns, n]
     covariance: Arrays  # [n, n]
 
-    def at(self, A: Arrays, unexplained: Arrays) -> Posterior:
+    def at(self, A: Arrays, unexplained: Arrays) -> MeansAndCovariance:
         """Return the posterior of A f, to whose prior variance this is added."""
-        return Posterior(self.means @ A.T, unexplained + A @ self.covariance @ A.T)
+        return MeansAndCovariance(self.means @ A.T, unexplained + A @ self.covariance @ A.T)
 
 
-def added(shards: Shards, prior: Arrays, forgetting: float, start: Posterior, posteriors: list[Posterior]) -> Posterior:
+def added(
+    shards: Shards, prior: Arrays, forgetting: float, start: MeansAndCovariance, posteriors: list[MeansAndCovariance]
+) -> MeansAndCovariance:
     """Return Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary; the prior is a K, with the jitter of K."""
     evidence, steps = shards.evidence.tolist(), shards.learned
     moved = [
@@ -82,17 +84,17 @@ def added(shards: Shards, prior: Arrays, forgetting: float, start: Posterior, po
     _, failed = lapack.dpotrf((total - SAFE * average)[:, : len(prior)], lower=1)
     precision, linear = np.hsplit(average if failed else total, [len(prior)])
     covariance = inverse(precision)
-    return Posterior((L @ (covariance @ linear)).T.copy(), L @ covariance @ L.T)
+    return MeansAndCovariance((L @ (covariance @ linear)).T.copy(), L @ covariance @ L.T)
 
 
-def _forgotten(posterior: Posterior, prior: Arrays, forgetting: float, steps: int) -> Posterior:
+def _forgotten(posterior: MeansAndCovariance, prior: Arrays, forgetting: float, steps: int) -> MeansAndCovariance:
     keep = forgetting**steps
     if keep == 1.0:
         return posterior
-    return Posterior(math.sqrt(keep) * posterior.means, keep * posterior.covariance + (1.0 - keep) * prior)
+    return MeansAndCovariance(math.sqrt(keep) * posterior.means, keep * posterior.covariance + (1.0 - keep) * prior)
 
 
-def _natural(posterior: Posterior, whiten: Arrays) -> Arrays:
+def _natural(posterior: MeansAndCovariance, whiten: Arrays) -> Arrays:
     """Return [Λ, Λ μ], side by side, in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
     covariance = whiten @ posterior.covariance @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
@@ -146,7 +148,7 @@ class OfKernel(NamedTuple):
 
     gram: Callable[[Positions, Positions], Arrays]  # κ between points of the space, jitter included
     places: list[Places]
-    posteriors: list[list[Posterior]]  # of each model, one for each prior
+    posteriors: list[list[MeansAndCovariance]]  # of each model, one for each prior
 
 
 class Bank(NamedTuple):
@@ -233,7 +235,7 @@ def merged(shards: Shards) -> Any:
     prior_variance = float(shards.models[0]._f.posterior.prior_variance)
     places = [Places(at, inverse(K)) for at, K in zip(rows, grams, strict=True)]
     # if the kernel has moved, the mean and the covariance of f are kept
-    posteriors = [[Posterior(each._f.means(), each._f.covariance())] for each in with_start]
+    posteriors = [[MeansAndCovariance(each._f.means(), each._f.covariance())] for each in with_start]
     kernels = [OfKernel(gram, places, posteriors)]
     bank = Bank(space, kernels, [(prior_variance, model.forgetting)], np.ones((1, 1)))
     chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)

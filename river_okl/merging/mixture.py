@@ -30,7 +30,17 @@ from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
 from river_okl._core.trees.tree import Trees
 from river_okl.algorithms.okl import OKL
-from river_okl.merging.gaussian import Bank, OfKernel, Places, Posterior, State, inverse, packed, stored, unpacked
+from river_okl.merging.gaussian import (
+    Bank,
+    MeansAndCovariance,
+    OfKernel,
+    Places,
+    State,
+    inverse,
+    packed,
+    stored,
+    unpacked,
+)
 from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Arrays, Positions, Space, joined, points_of
 from river_okl.merging.statistics import Moments, followed, pooled
@@ -245,7 +255,7 @@ class Merging:
         merged: State = {}
         for array, axes in table.arrays():
             if array.merge:
-                found = RULES[array.merge](self, table, array.name)
+                found = ARRAY_RULES[array.merge](self, table, array.name)
                 found = np.clip(found, array.low, array.high) if array.power else found
                 merged[array.name] = (
                     np.asarray(found).astype(array.dtype, copy=False) if axes else np.asarray(found).item()
@@ -450,7 +460,7 @@ class Merging:
 
     # Processes --------------------------------------------------------------------------------------------------------
 
-    def posteriors(self, each: Mixed, rows: Positions, k: int, K: Arrays) -> list[Posterior]:
+    def posteriors(self, each: Mixed, rows: Positions, k: int, K: Arrays) -> list[MeansAndCovariance]:
         """Return its posteriors with kernel k at its dictionary, in merged units and under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
@@ -468,7 +478,7 @@ class Merging:
             if self.task == "regression":
                 ratio, shift = self.units(each)
                 means = ratio * means + shift
-            found.append(Posterior(means, keep * covariance + (1.0 - keep) * prior_variance * K))
+            found.append(MeansAndCovariance(means, keep * covariance + (1.0 - keep) * prior_variance * K))
         return found
 
     def dictionary(self, capacity: int) -> tuple[Positions, list[State], list[State]]:
@@ -534,7 +544,7 @@ class Merging:
         }
 
 
-RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
+ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
     "mean": lambda merging, table, name: merging.averaged(merging.each(table, name)),
     "sum": Merging.counted,
     "late": lambda merging, table, name: merging.late(table)[name],

@@ -46,7 +46,7 @@ JITTER = 1e-3                   # of κ(x, x)
 cdef double BEYOND = 1e8
 LARGEST_FACTOR = 1e160           # R, of a state: its square is finite
 cdef double SMALLEST_FACTOR = 1e-12  # at which ``fold`` is due
-cdef Py_ssize_t VERY_MANY = 64  # columns above which ``add_losses`` forms Σ μ μᵀ before its products with K⁻¹
+cdef Py_ssize_t TOGETHER_ABOVE = 64  # columns above which ``add_losses`` forms Σ μ μᵀ before its products with K⁻¹
 
 
 cdef class Basis(Owner):
@@ -169,7 +169,7 @@ cdef class Basis(Owner):
         cdef double *product = self.products + ld * ld
         cdef double *inverse = self.products + 2 * ld * ld
         cdef const double *diagonal = self.diagonal
-        if columns <= VERY_MANY:
+        if columns <= TOGETHER_ABOVE:
             for o in range(columns):
                 self.solve(means + o * ld, alpha)
                 for i in range(n):
@@ -277,7 +277,7 @@ cdef class Posterior(Owner):
         self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
         self.columns = columns
-        if columns > VERY_MANY:
+        if columns > TOGETHER_ABOVE:
             self.basis.reserve_products()
         return 0
 

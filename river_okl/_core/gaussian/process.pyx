@@ -23,7 +23,7 @@ from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 # Of κ(x, x).  Numbers can separate points that are too close for labels to separate.
 cdef double NUMERIC_JITTER = 1e-6
 cdef double NOVEL = 2.0         # jitters: a sample with a smaller ALD residual is one of the points, or in their span
-cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
+cdef double VARIANCE_OF_CLASSES = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
 INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 
 
@@ -192,7 +192,9 @@ cdef class Process(Owner):
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1, ld = self.basis.capacity
         cdef double *gram
         if posterior.columns == 1:
-            posterior = Posterior(self.basis, MANY, posterior.forgetting, posterior.noise, False, columns)
+            posterior = Posterior(
+                self.basis, VARIANCE_OF_CLASSES, posterior.forgetting, posterior.noise, False, columns
+            )
             gram = self.doubles(NULL, 0, ld * ld)
             self.fill_gram(gram)
             posterior.to_multiclass(self.posterior, gram)

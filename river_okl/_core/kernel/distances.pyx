@@ -13,8 +13,9 @@ mean slope or more.  Under metric 0, p = 1 as well, so does a relevant feature: 
 on (dependence.pyx).  Before slopes are known, features that are not relevant weigh ``UNRELATED`` of the
 others, if p = 1.
 
-Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every ``MEMORY``
-samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow the weights.
+Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every
+``SUMS_MEMORY`` samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow
+the weights.
 """
 
 from libc.math cimport fmax, fmin, sqrt
@@ -34,7 +35,7 @@ from river_okl._core.states import check_positions
 
 cdef double LEAST = 3e-3
 cdef double SIGNIFICANT = 3.0       # standard deviations of Σ s_j from 0
-cdef double MEMORY = 10000.0
+cdef double SUMS_MEMORY = 10000.0
 
 cdef double UNRELATED = 0.1         # first weight of a feature that is not relevant, relative to one that is
 
@@ -76,7 +77,7 @@ cdef class Distances(Table):
         self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **averaged)
         self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **averaged)
         self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
-        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY, merge="mean")
+        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * SUMS_MEMORY, merge="mean")
         self.scratch(<size_t> &self.relevant, of_feature, dtype="i1")
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1, merge="max")
 
@@ -191,7 +192,7 @@ cdef class Distances(Table):
             allocated = max(x.size, 2 * self.previous_allocated, 8)
             self.previous_places = <int32_t *> self.resize(self.previous_places, self.previous_size, allocated, 4)
             self.previous_allocated = allocated
-        if self.samples >= 2.0 * MEMORY:
+        if self.samples >= 2.0 * SUMS_MEMORY:
             self.samples *= 0.5
             for i in range(self.scaler.n):
                 self.differences[i] *= 0.5

@@ -6,7 +6,7 @@ cdef class Bayes(Expert):
     cdef readonly Scaler scaler
     cdef double *counts                 # [class] samples
     # of each feature's values in each class, [feature, class]:
-    cdef double *seen                   # number of values, at most MEMORY; for a string, of samples with it
+    cdef double *seen                   # number of values, at most VALUES_MEMORY; for a string, of samples with it
     cdef double *mean
     cdef double *variance
     # for prediction, once there are more than two classes

@@ -23,7 +23,7 @@ from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import LARGEST_COUNT
 
-cdef double MEMORY = 1000.0         # number of values after which a normal distribution forgets
+cdef double VALUES_MEMORY = 1000.0         # number of values after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
 cdef double MIN_TEMPERATURE = 0.01, MAX_TEMPERATURE = 2.0  # bounds of κ
 cdef double LARGEST_TERM = 50.0     # squared standard deviations: bound of one feature's term
@@ -119,7 +119,7 @@ cdef class Bayes(Expert):
             if self.scaler.features[x.places[j]].word:
                 self.seen[i] += y.counts
                 continue
-            self.seen[i] = fmin(self.seen[i] + y.counts, MEMORY)
+            self.seen[i] = fmin(self.seen[i] + y.counts, VALUES_MEMORY)
             gain = y.counts / self.seen[i]
             off = x.scaled[j] - self.mean[i]
             self.mean[i] += gain * off

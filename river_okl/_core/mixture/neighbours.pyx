@@ -28,7 +28,7 @@ from river_okl._core.store.table cimport Axis
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions
 
-cdef double MEMORY = 1000.0         # samples
+cdef double VOTES_MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
 cdef double PRIOR = 4.0             # initial count of a chance
 
@@ -49,7 +49,7 @@ cdef class Neighbours(Expert):
         self.derive(<size_t> &self.place, (self.points,), dtype="i4", default=-1)
         self.declare(<size_t> &self.chance, "chances", (NEAREST + 1,), low=LEAST_CHANCE, high=1.0, merge="mean")
         self.declare(
-            <size_t> &self.count, "counts", (NEAREST + 1,), default=PRIOR, low=PRIOR, high=MEMORY, merge="mean"
+            <size_t> &self.count, "counts", (NEAREST + 1,), default=PRIOR, low=PRIOR, high=VOTES_MEMORY, merge="mean"
         )
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
@@ -135,7 +135,7 @@ cdef class Neighbours(Expert):
             if self.n_classes > 1:
                 for o in range(self.n_classes):
                     v = self.votes(o)
-                    self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
+                    self.count[v] = fmin(self.count[v] + y.counts, VOTES_MEMORY)
                     self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
                     self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
         return self.max_points > 0

@@ -28,7 +28,7 @@ cdef double LEAST = 1e-30           # of an earlier probability, in single preci
 SCALE, METRIC = 4.0, 2              # of its kernel; a second learner, of scale 15 without a metric, did not help
 cdef int metric = METRIC
 STEPS = 12                          # of conjugate gradients: 1 to 2 % of the evicted points' contribution is lost
-cdef Py_ssize_t MANY = 64           # with more columns, each point lists its non-zero coefficients, which are few
+cdef Py_ssize_t LISTED_ABOVE = 64   # with more columns, each point lists its non-zero coefficients, which are few
 
 
 cdef class Pool(Expert):
@@ -82,7 +82,7 @@ cdef class Pool(Expert):
         """Add a class; the function of two classes becomes one function per class, with the same total norm."""
         cdef Py_ssize_t i
         Expert.add_class(self)
-        if self.per_class.n <= MANY or self.coef == NULL:
+        if self.per_class.n <= LISTED_ABOVE or self.coef == NULL:
             return 0
         self.derive(<size_t> &self.start, (self.points,), dtype=np.intp)
         self.derive(<size_t> &self.count, (self.points,), dtype=np.intp)
@@ -243,7 +243,7 @@ cdef class Pool(Expert):
         cdef Py_ssize_t i, o
         Expert._check(self)
         assert len(self.positions) == self.n <= self.max_points
-        assert (self.coef == NULL) == (self.per_class.n > MANY)
+        assert (self.coef == NULL) == (self.per_class.n > LISTED_ABOVE)
         for i in range(self.points.n):
             if self.coef == NULL:
                 assert 0 <= self.start[i] <= self.start[i] + self.count[i] <= self.used or self.count[i] == 0

@@ -14,7 +14,7 @@ from river_okl._core.store.points cimport Column, value_at
 
 cdef int EVERY = 8                  # slopes are measured at one sample in EVERY
 cdef double NEGLIGIBLE = 1e-3       # weight of a kernel below which its slopes are skipped
-cdef Py_ssize_t MANY = 64           # number of columns above which slopes are computed by ``add_by_features``
+cdef Py_ssize_t BY_FEATURES_ABOVE = 64  # columns above which slopes are computed by ``add_by_features``
 
 cdef enum:
     BLOCK = 64                      # columns whose slopes are computed at once, if there are many
@@ -44,7 +44,7 @@ cdef class Slopes(Owner):
         if bank.columns * size > self.slopes_allocated:
             self.slope = self.doubles(self.slope, 0, max(8, 2 * bank.columns * size))
             self.slopes_allocated = max(8, 2 * bank.columns * size)
-        if bank.columns > MANY and size > self.along_allocated:
+        if bank.columns > BY_FEATURES_ABOVE and size > self.along_allocated:
             self.together = self.doubles(self.together, 0, BLOCK * (bank.max_points + 1))
             self.along_features = self.doubles(self.along_features, 0, 2 * (bank.max_points + 1) * size)
             self.along_allocated = 2 * size
@@ -83,7 +83,7 @@ cdef class Slopes(Owner):
             loops.kernel_row(&kernel.program, bank.dots[m], False, bank.squares[m], own + step, padded, by_own)
             for r in range(n):
                 by_own[r] = (by_own[r] - bank.k[i][r]) / step
-            if bank.columns > MANY:
+            if bank.columns > BY_FEATURES_ABOVE:
                 self.add_by_features(i, x, weight, by_dot, by_own)
                 continue
             for o in range(bank.columns):
