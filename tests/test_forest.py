@@ -176,8 +176,7 @@ def test_cuts_and_bins_are_converted_with_the_units_of_features(classes):
         assert predict(other, converted) == pytest.approx(predict(forest, x), rel=1e-6)
         train(forest, x, y)
         train(other, converted, y)
-    m = forest.state()["candidates"].shape[1]
-    counted, expected = (each.state()["statistics"][:, 2 * m :] for each in (other, forest))
+    counted, expected = (each.state()["blocks"]["bins"] for each in (other, forest))
     assert np.array_equal(counted, expected)
 
 

@@ -737,7 +737,7 @@ def test_a_merged_forest_has_a_tree_of_each_shard_in_turn():
             nodes = slice(2 * start - t, 2 * end - t - 1)
             parts = [forest[name][nodes] for name in ("features", "cuts", "children")]
             parts += [forest[name][start:end] for name in ("learning", "errors", "counts")]
-            yield [*parts, *(forest[name][slice(*blocks[t : t + 2])] for name in ("heads", "statistics"))]
+            yield [*parts, *(part[slice(*blocks[t : t + 2])] for part in forest["blocks"].values())]
 
     scaler = merged._f.state()["scaler"]
     units = zip(scaler["names"], scaler["settled"], scaler["units"].tolist(), strict=True)

@@ -191,14 +191,12 @@ cdef class ClassForest(Forest):
     # State ------------------------------------------------------------------------------------------------------------
 
     def permuted(self, dict state, list order):
-        found = state | {"counts": state["counts"][:, order]}
-        n, m = len(order), state["candidates"].shape[1]
-        if m:  # otherwise there are no statistics: too many classes, or no features yet
-            found["totals"], found["statistics"] = state["totals"].copy(), state["statistics"].copy()
-            found["totals"][:, :n] = state["totals"][:, order]
-            rows = found["statistics"][:, 2 * m:(2 + BINS * n) * m]  # histograms, after the ranges
-            rows[:] = rows.reshape(-1, n, BINS * m)[:, order].reshape(rows.shape)
-        return found
+        blocks = dict(state["blocks"])
+        blocks["bins"] = blocks["bins"][:, order]
+        blocks["totals"] = blocks["totals"].copy()
+        if blocks["totals"].size:  # otherwise there are no statistics: too many classes, or no features yet
+            blocks["totals"][:, :len(order)] = blocks["totals"][:, order]
+        return state | {"counts": state["counts"][:, order], "blocks": blocks}
 
     def merged(self, merging):
         """Return a forest with a tree from each shard in turn."""

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 State = dict[str, Any]
 
 LEAF, GONE = -1, -2  # stored instead of a split's feature
-BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
 LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
-PARTS = (  # arrays with an entry per tree, node, leaf, and leaf with statistics
+PARTS = (  # arrays with an entry per tree, node and leaf; those of "blocks" have one per leaf with statistics
     ("ages", "running"),
     ("features", "cuts", "children"),
     ("learning", "errors", "counts"),
-    ("heads", "seeds", "totals", "candidates", "statistics"),
 )
 
 
@@ -47,8 +45,7 @@ def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
     place[: min(n, len(to))] = to[:n]
     place[place >= room] = GONE
     found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
-    for name in PARTS[-1]:
-        found[name] = shape[name][:0]
+    found["blocks"] = {name: part[:0] for name, part in shape["blocks"].items()}
     known = np.flatnonzero(place[:n] >= 0)
     for name in "low", "high":
         found[name] = np.zeros_like(shape[name])
@@ -59,17 +56,22 @@ def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
 def assembled(forests: list[State]) -> State:
     """Return a forest with a tree from each forest in turn; all must have the same number of features."""
     parts: dict[str, list[Any]] = {name: [] for part in PARTS for name in part}
+    blocks: dict[str, list[Any]] = {name: [] for name in forests[0]["blocks"]}
     for t in range(len(forests[0]["ages"])):
         forest = forests[t % len(forests)]
         leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))[t : t + 2]
-        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
+        learning = np.append(0, np.cumsum(forest["learning"]))[leaves]
         nodes = 2 * leaves - [t, t + 1]
-        for names, (start, end) in zip(PARTS, ((t, t + 1), nodes, leaves, blocks), strict=True):
+        entries: list[Any] = [[t, t + 1], nodes, leaves]
+        for names, ends in zip(PARTS, entries, strict=True):
             for name in names:
-                parts[name].append(forest[name][start:end])
+                parts[name].append(forest[name][slice(*ends)])
+        for name, part in forest["blocks"].items():
+            blocks[name].append(part[slice(*learning)])
     return (
         forests[0]
         | {name: np.concatenate(part) for name, part in parts.items()}
+        | {"blocks": {name: np.concatenate(part) for name, part in blocks.items()}}
         | {"low": np.min([forest["low"] for forest in forests], axis=0)}
         | {"high": np.max([forest["high"] for forest in forests], axis=0)}
     )
@@ -84,16 +86,16 @@ def in_units(forest: State, factor: float, offset: float) -> State:
     """Return the arrays of a forest that depend on targets, converted to ``factor`` · target + ``offset``."""
     if (factor, offset) == (1.0, 0.0):
         return {}
-    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
-    m = forest["candidates"].shape[1]
+    blocks = forest["blocks"]
+    counts, bins, total, weight = (
+        numbers.astype(np.float64) for numbers in (forest["counts"], blocks["bins"], blocks["sum"], blocks["weight"])
+    )
     counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
-    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
-    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
-    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
+    bins[..., 1::2] = factor * bins[..., 1::2] + offset * bins[..., ::2]  # weights and sums in turn
+    total = factor * total + offset * weight
     return {
         "counts": counts.astype(np.float32),
-        "heads": heads.astype(np.float32),
-        "statistics": statistics.astype(np.float32),
+        "blocks": blocks | {"sum": total.astype(np.float32), "bins": bins.astype(np.float32)},
         "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
         "running": forest["running"] * [factor, factor, factor**2],
     }

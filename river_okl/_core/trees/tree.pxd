@@ -118,3 +118,4 @@ cdef class Trees(Expert):
     # State
     cdef tuple views(self, int t)
     cdef object rows_of_blocks(self)
+    cdef dict parts_of(self, blocks)

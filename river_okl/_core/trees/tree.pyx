@@ -49,6 +49,10 @@ cdef double MAX_SUM = 1e30
 FLOAT = np.dtype(np.float32)
 NODE = np.dtype([("feature", np.int32), ("cut", np.float32), ("child", np.int32)])
 OF_LEAF = np.dtype([("block", np.int32), ("errors", np.float32)])
+SAVED = "weight", "next_test", "by_bayes", "by_counts", "sum"
+OF_BLOCK = np.dtype(
+    [("tree", np.int32), ("leaf", np.int32), *((name, np.float32) for name in SAVED), ("seed", np.uint32)]
+)
 
 
 cdef inline float converted(const Conversion *to, int32_t place, double value) noexcept:
@@ -524,10 +528,22 @@ cdef class Trees(Expert):
         """Return the blocks as rows of a matrix."""
         return viewed(self.blocks, self.n_blocks * self.block_floats, FLOAT).reshape(self.n_blocks, self.block_floats)
 
+    cdef dict parts_of(self, blocks):
+        """Return what the blocks in the rows of a matrix consist of, as views."""
+        cdef Py_ssize_t n = len(blocks), m = self.m, head = self.head, first = sizeof(Block) // 4
+        bins = blocks[:, head + 3 * m:head + (3 + self.cells * self.n_classes) * m]
+        return {
+            "head": blocks[:, :first].view(OF_BLOCK).reshape(n),
+            "totals": blocks[:, first:head],
+            "candidates": blocks[:, head:head + m].view(np.int32),
+            "low": blocks[:, head + m:head + 2 * m],
+            "step": blocks[:, head + 2 * m:head + 3 * m],
+            "bins": bins.reshape(n, self.n_classes, self.cells * m),
+        }
+
     def state(self):
         cdef int t
         cdef Tree *tree
-        cdef Py_ssize_t first = sizeof(Block) // 4, head = self.head, m = self.m
         running, ages = [], []
         for t in range(self.n_trees):
             tree = &self.trees[t]
@@ -535,8 +551,8 @@ cdef class Trees(Expert):
             ages.append((tree.n_leaves, tree.hand, tree.age, tree.resets))
         nodes, leaves, counts = [np.concatenate(each) for each in zip(*[self.views(t) for t in range(self.n_trees)])]
         learning = leaves["block"] >= 0
-        blocks = self.rows_of_blocks()[leaves["block"][learning]]  # in the order of their leaves
-        n = len(blocks)
+        blocks = self.parts_of(self.rows_of_blocks()[leaves["block"][learning]])  # in the order of their leaves
+        head = blocks.pop("head")
         return {
             "features": nodes["feature"].copy(),
             "cuts": nodes["cut"].copy(),
@@ -546,17 +562,17 @@ cdef class Trees(Expert):
             "counts": counts,
             "running": np.array(running, dtype=np.float64),
             "ages": np.array(ages, dtype=np.int64),
-            "heads": blocks[:, 2:7].copy().reshape(n, 5),  # from the weight to the sum
-            "seeds": blocks.view(np.uint32)[:, 7:8].astype(np.int64).reshape(n),
-            "totals": blocks[:, first:head].copy(),
-            "candidates": blocks[:, head:head + m].copy().view(np.int32),
-            "statistics": blocks[:, head + m:].copy(),
+            "blocks": {
+                "seed": head["seed"].astype(np.int64),
+                **{name: head[name].copy() for name in SAVED},
+                **{name: part.copy() for name, part in blocks.items()},
+            },
             "low": viewed(self.low, self.places, FLOAT).copy(),
             "high": viewed(self.high, self.places, FLOAT).copy(),
         }
 
     def restore(self, dict state):
-        cdef Py_ssize_t first = sizeof(Block) // 4, group, m, size, limit, head, start, end
+        cdef Py_ssize_t group, m, limit, start, end
         cdef int t
         cdef Tree *tree
         n_classes, width = self.n_classes, self.numbers * self.n_classes
@@ -579,19 +595,21 @@ cdef class Trees(Expert):
         ends = np.cumsum(2 * n_leaves - 1)[:-1]
         for feature, child in zip(np.split(features, ends), np.split(children, ends)):
             _check_nodes(feature, child)
-        group, m, size, limit = self.layout(places, n_classes)
+        group, m, _, limit = self.layout(places, n_classes)
         learning = checked_array(state, "learning", np.bool_, n, 0, 1)
         owner = np.repeat(np.arange(self.n_trees), n_leaves)
         if np.bincount(owner[learning], minlength=self.n_trees).max() > limit // self.n_trees:
             raise ValueError("a tree of a forest has more than its share of blocks")
         owned = int(learning.sum())
-        head = first + (self.totals_of(n_classes) if m else 0)
-        heads = checked_array(state, "heads", np.float32, (owned, 5), -MAX_SUM, MAX_SUM)
-        seeds = checked_array(state, "seeds", np.int64, owned, 0, 2**32 - 1)
-        totals = checked_array(state, "totals", np.float32, (owned, head - first), 0.0, MAX_WEIGHT)
-        candidates = checked_array(state, "candidates", np.int32, (owned, m), -1, places - 1)
-        rest = size - head - m if m else 0
-        statistics = checked_array(state, "statistics", np.float32, (owned, rest), -MAX_SUM, MAX_SUM)
+        saved = state["blocks"]
+        checked_array(saved, "seed", np.int64, owned, 0, 2**32 - 1)
+        for name in SAVED:
+            checked_array(saved, name, np.float32, owned, -MAX_SUM, MAX_SUM)
+        checked_array(saved, "totals", np.float32, (owned, self.totals_of(n_classes) if m else 0), 0.0, MAX_WEIGHT)
+        candidates = checked_array(saved, "candidates", np.int32, (owned, m), -1, places - 1)
+        for name in ("low", "step"):
+            checked_array(saved, name, np.float32, (owned, m), -MAX_SUM, MAX_SUM)
+        checked_array(saved, "bins", np.float32, (owned, n_classes, self.cells * m), -MAX_SUM, MAX_SUM)
         if ((candidates >= 0) & (candidates // group != np.arange(m))).any():
             raise ValueError("the candidates of a forest do not match its features")
         # valid: from here on only memory allocation can fail
@@ -603,11 +621,13 @@ cdef class Trees(Expert):
         self.n_unowned = 0
         number = np.concatenate([np.arange(count) for count in n_leaves])
         if owned:
-            blocks = self.rows_of_blocks()
-            integers = blocks.view(np.int32)
-            integers[:, 0], integers[:, 1] = owner[learning], number[learning]
-            blocks[:, 2:7], blocks.view(np.uint32)[:, 7] = heads, seeds
-            blocks[:, first:head], integers[:, head:head + m], blocks[:, head + m:] = totals, candidates, statistics
+            blocks = self.parts_of(self.rows_of_blocks())
+            head = blocks.pop("head")
+            head["tree"], head["leaf"] = owner[learning], number[learning]
+            for name in ("seed", *SAVED):
+                head[name] = saved[name]
+            for name in blocks:
+                blocks[name][:] = saved[name]
         block = np.where(learning, np.cumsum(learning) - 1, -1)
         start = end = 0
         for t in range(self.n_trees):
