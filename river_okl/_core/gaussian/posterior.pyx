@@ -41,6 +41,7 @@ from river_okl._core.store.memory cimport array_of, fill, viewed
 from river_okl._core.states import LARGEST_MEAN, checked_array, checked_float, checked_numbers, checked_whole
 
 JITTER = 1e-3                   # of κ(x, x)
+INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes, unless it is learned
 # A posterior restarts if its variance at a point exceeds this multiple of the prior's. It was learned from features of
 # another size: its means belong to points that are negligible now, and would be extrapolated to new ones.
 cdef double BEYOND = 1e8

@@ -24,7 +24,6 @@ from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 cdef double NUMERIC_JITTER = 1e-6
 cdef double NOVEL = 2.0         # jitters: a sample with a smaller ALD residual is one of the points, or in their span
 cdef double VARIANCE_OF_CLASSES = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
-INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 
 
 cdef class Process(Owner):

@@ -27,6 +27,7 @@ from river_okl._core.store.points cimport Column, value_at
 from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 from river_okl._core.store.table cimport Axis
 
+from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE
 from river_okl._core.states import check_positions, checked_numbers
 from river_okl._core.store.table import reordered
 
@@ -77,7 +78,7 @@ cdef class Processes(Expert):
         self.declare(<size_t> &self.scale, "scales", (KERNELS,), low=LEAST_SCALE, high=LARGEST_SCALE)
         self.declare(<size_t> &self.metric, "metrics", (KERNELS,), dtype="i4", low=0, high=METRICS - 1)
         for name, address, default in (
-            ("inverse_temperatures", <size_t> &self.inverse_temperature, 6.0),
+            ("inverse_temperatures", <size_t> &self.inverse_temperature, INVERSE_TEMPERATURE),
             ("curvatures", <size_t> &self.curvature, 1.0),
         ):
             self.declare(address, name, (PROCESSES,), default=default, low=1e-4)
