@@ -14,8 +14,7 @@ from typing import Any
 
 from scipy import special
 
-from river_okl._core.gaussian.posterior import normal
-from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE
+from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE, normal
 from river_okl._core.gaussian.process import Process
 from river_okl.checks import check_between, check_dictionary, check_positive
 from river_okl.kernels import Kernel
