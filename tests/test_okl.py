@@ -653,6 +653,18 @@ def test_one_heavy_sample_does_not_silence_the_others():
     assert right > 400
 
 
+def test_weights_follow_the_unit_of_the_target_as_when_restored():
+    """Rounding included: they are derived anew when their losses are converted."""
+    rng, model = random.Random(5), river_okl.OKLRegressor(budget=12)
+    for t in range(120):
+        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
+        model.learn_one(x, 1.07**t * (x["a"] + rng.gauss(0, 1)))
+        make, options, state = model._f.__reduce__()
+        again = make(*options)
+        again.restore(state)
+        assert again.predict(x) == model._f.predict(x)
+
+
 # Invalid states -----------------------------------------------------------------------------------------------------
 
 
