@@ -241,8 +241,8 @@ def merged(shards: Shards) -> Any:
     chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)
     model._f.restore(
         {
-            **stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1, []),
             "kernel": kernel,
+            **stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1, []),
             "basis": basis,
             "prior_variance": prior_variance,
             "seen": shards.total(lambda each: each._f.seen),
@@ -253,15 +253,15 @@ def merged(shards: Shards) -> Any:
 
 
 def stored(points: list[dict[Hashable, float]], capacity: int, names: list[Hashable]) -> dict[str, Any]:
-    """Return the state of an expansion of this capacity with these points, in which these features come first."""
+    """Return the states of features and points, of this capacity; the features with these names come first."""
     f = Expansion(RBF(1.0)._terms(), budget=capacity)
     places, none = np.arange(len(names), dtype=np.int32), np.zeros(0, dtype=np.int32)
     f.restore(f.state() | {"features": {"names": names, "places": places, "free": none}})
     for z in points:
         f.evaluate(z)
         f.add(0.0)
-    state: dict[str, Any] = f.state()
-    return state
+    state = f.state()
+    return {part: state[part] for part in ("features", "points")}
 
 
 def unpacked(triangle: Arrays, n: int) -> Arrays:

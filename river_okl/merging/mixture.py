@@ -420,9 +420,9 @@ class Merging:
         """Return values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
-    def mean_of_processes(self, of: Callable[[State], Arrays]) -> Arrays:
+    def mean_of_processes(self, table: Any, name: str) -> Arrays:
         """The average of an array of the processes, for the kernels that correspond to the merged ones."""
-        found: Arrays = self.mean(lambda each: self.of_processes(each, of(each.state)))
+        found: Arrays = self.mean(lambda each: self.of_processes(each, each.part(table)[name]))
         return found
 
     def noises(self) -> list[float]:
@@ -526,6 +526,7 @@ class Merging:
         known = set(self.names)
         stores, rows = [each.f.points for each in self.with_start], [each.rows for each in self.with_start]
         points = points_of(stores, rows, self.rows)
+        # a point of the start may have a feature that all shards have forgotten since
         points = [{name: value for name, value in z.items() if name in known} for z in points]
         return {
             **self.arrays(f),

@@ -115,7 +115,7 @@ cdef class ClassMixture(Mixture):
         for forest in forests:
             if forest in others:
                 self.today.log_weight[(<Expert> forest).first] = -newcomer
-        self.update_weights()
+        self.update_derived()
 
     def __reduce__(self):
         make, options, state = Mixture.__reduce__(self)
@@ -175,7 +175,7 @@ cdef class ClassMixture(Mixture):
             for expert in (self.bayes, self.stack):
                 if expert in self.experts:
                     self.today.log_weight[(<Expert> expert).first] = largest - newcomer
-        self.update_weights()
+        self.update_derived()
         return 0
 
     cdef int answer(self, const Sample *x) except -1:

@@ -103,7 +103,7 @@ cdef class Combiner(Table):
         if y.late:
             self.ask_stack(p)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
-        weights_of_logs(self.log_weight, ESTIMATES, self.weight)
+        self.update_derived()
 
     cdef bint learn(self, const Outcome *y) except -1:
         """Learn, in the stack, a weight's excess over 1 from predictions of experts that have learned the sample."""

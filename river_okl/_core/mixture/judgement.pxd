@@ -1,4 +1,4 @@
-from river_okl._core.mixture.combiner cimport Combiner
+from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression

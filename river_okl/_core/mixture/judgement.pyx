@@ -4,8 +4,8 @@ The weights follow the likelihood of the labels, by the dynamic model averaging 
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-A mixture has two judgements.  That of today is scored on the predictions that the model makes when the label comes.  If
-labels come late, that of then is scored on the predictions that were made when the sample was asked.
+A mixture has two judgements.  ``today`` is scored on the predictions that the model makes when the label comes.
+Once labels come late, ``then`` is scored on the predictions that were made when the sample was asked.
 """
 
 from libc.math cimport log
@@ -34,7 +34,7 @@ cdef class Judgement(Expert):
         self.log_weight[to] = self.log_weight[of] - newcomer
 
     def merged(self, merging):
-        """Average the weights of today; the judgement of then starts anew unless one shard alone has learned."""
+        """Average the weights of ``today``; ``then`` starts anew unless one shard alone has learned."""
         if self.name == "then":
             return merging.late(self)
         return {"log_weights": merging.log_weights()}
@@ -75,7 +75,7 @@ cdef class TargetJudgement(Judgement):
         Return the processes' ratio of squared residual to variance.
         """
         cdef Py_ssize_t e
-        cdef double[3] estimates = [own.of_processes, p[self.linear.first], own.stack]
+        cdef double[ESTIMATES] estimates = [own.of_processes, p[self.linear.first], own.stack]
         cdef double[PROCESSES] density
         cdef double surprise = self.processes.score(
             y.target, self.weight, p, variances, self.residual, density, least_rate
@@ -118,7 +118,7 @@ cdef class TargetJudgement(Judgement):
         if self.name == "then":
             return merging.late(self)
         return Judgement.merged(self, merging) | {
-            "residuals": merging.mean_of_processes(lambda state: state["today"]["residuals"]),
+            "residuals": merging.mean_of_processes(self, "residuals"),
             "combiner": self.combiner.merged(merging),
             "vote": self.vote.merged(merging),
         }

@@ -63,7 +63,6 @@ cdef class Mixture(ScaledPoints):
     cdef void forget_heavy(self, double w) noexcept
     cdef void standardise(self, double target, Outcome *y) noexcept
     cdef void score(self, Outcome *y) noexcept
-    cdef void update_weights(self) noexcept
     cdef double residual(self, const Outcome *y) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1

@@ -197,7 +197,7 @@ cdef class Mixture(ScaledPoints):
                 self.then.copy(self.today)
                 self.then_is_known = True
             self.score(&y)
-            self.update_weights()
+            self.update_derived()
             self.learn_experts(x, &y)
         if self.seen >= self.next_update:
             self.update()
@@ -362,7 +362,7 @@ cdef class Mixture(ScaledPoints):
 
     # Weights ----------------------------------------------------------------------------------------------------------
 
-    cdef void update_weights(self) noexcept:
+    cdef void update_derived(self) noexcept:
         """Compute the weights of the predictions, and the normalised weights of the processes."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
@@ -430,7 +430,7 @@ cdef class Mixture(ScaledPoints):
                 for i in range(POSTERIORS):
                     self.today.moved(to * POSTERIORS + i, of * POSTERIORS + i)
                     self.then.moved(to * POSTERIORS + i, of * POSTERIORS + i)
-                self.update_weights()
+                self.update_derived()
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
@@ -551,9 +551,6 @@ cdef class Mixture(ScaledPoints):
                 raise ValueError("an unreferenced point")
         self.pending.restore(state["pending"], self.seen)
         self.fresh = self.asked = False
-
-    cdef void update_derived(self) noexcept:
-        self.update_weights()
 
     def permuted(self, list order):
         """Return a copy, without pending predictions, in which class c is the former class order[c]."""

@@ -570,16 +570,12 @@ cdef class Processes(Expert):
         """Merge all evidence over one dictionary; the kernels are those with the highest weights."""
         merging.rows, bases, posteriors = merging.dictionary(self.max_points)
         kernels = merging.kernels
-        calibration = {
-            "inverse_temperatures": lambda state: state["processes"]["inverse_temperatures"],
-            "curvatures": lambda state: state["processes"]["curvatures"],
-        }
         return {
             "points": np.arange(len(merging.rows), dtype=np.int32),
             "scales": np.array([kernel.scale for kernel in kernels]),
             "metrics": np.array([kernel.metric for kernel in kernels], dtype=np.int32),
             "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in kernels]),
-            **{name: merging.mean_of_processes(of) for name, of in calibration.items()},
+            **{name: merging.mean_of_processes(self, name) for name in ("inverse_temperatures", "curvatures")},
             "bases": bases,
             "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, merging.noises())],
         }

@@ -149,7 +149,7 @@ cdef class TargetMixture(Mixture):
         self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1, merge="max")
         self.declare(<size_t> &self.lowest, "lowest", (), merge="min", **number)
         self.declare(<size_t> &self.highest, "highest", (), merge="max", **number)
-        self.update_weights()
+        self.update_derived()
 
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, the numbers that the mixture computes from them, and the intervals."""

@@ -57,6 +57,7 @@ cdef class Vote(Table):
         return self.size[self.n]
 
     cdef double number(self, const double *p, const Judged *own, Py_ssize_t i) noexcept:
+        """Return number i of the predictions and of ``own`` behind them."""
         return p[i] if i < self.n - 1 else (&own.stack)[i - (self.n - 1)]
 
     cdef void fill(self, const double *p, const Judged *own) noexcept:

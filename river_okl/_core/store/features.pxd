@@ -20,7 +20,7 @@ cdef class Features(Axis):
     cdef int begin(self, Sample *x, Py_ssize_t size) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object name) except -1
     cdef int find(self, Sample *x) except -1
-    cdef void date(self, Sample *x) noexcept
+    cdef void mark_valid(self, Sample *x) noexcept
     cdef int32_t place_of(self, object name) except -2
     cdef int32_t add(self, object name) except -1
     cdef int reserve(self, Py_ssize_t n) except -1

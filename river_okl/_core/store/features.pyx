@@ -1,4 +1,4 @@
-"""The features that a model knows: every name has one place, by which all that is stored of the feature is found.
+"""The features that a model knows: each name has one place, where all arrays keep what they store about it.
 
     index[name]         the place of a known feature
     names[place]        its name; NULL: the place is free
@@ -48,7 +48,7 @@ cdef class Features(Axis):
         x.size = 0
         x.square = 0.0
         if x.generation != self.generation:
-            self.date(x)
+            self.mark_valid(x)
         return reserve_sample(x, size)
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object name) except -1:
@@ -63,10 +63,10 @@ cdef class Features(Axis):
         if x.generation != self.generation:
             for i in range(x.size):
                 x.places[i] = self.place_of(<object> x.keys[i])
-            self.date(x)
+            self.mark_valid(x)
         return 0
 
-    cdef void date(self, Sample *x) noexcept:
+    cdef void mark_valid(self, Sample *x) noexcept:
         """Mark the places of x as valid, and drop the names beyond its items, whose places may not be."""
         cdef Py_ssize_t i
         for i in range(x.size, x.allocated):

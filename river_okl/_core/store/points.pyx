@@ -174,7 +174,7 @@ cdef class Points(Axis):
         for i in range(x.size):
             if x.numbers[i] != 0.0 and x.places[i] < 0:
                 x.places[i] = self.features.add(<object> x.keys[i])
-        self.features.date(x)
+        self.features.mark_valid(x)
         self.reserve_columns()
         return self.write(x, x.numbers, x.square)
 

@@ -147,7 +147,7 @@ cdef class Scaler(Features):
             feature.word = is_word(<object> x.keys[i])
             self.marks[x.places[i]] = self.stamp
         if new:
-            self.date(x)
+            self.mark_valid(x)
         return 0
 
     cdef int learn(self, Sample *x, Py_ssize_t size, bint lacking) except -1:

@@ -268,6 +268,7 @@ cdef class Table(Owner):
         return 0
 
     cdef int resize_arrays(self, Axis axis, Py_ssize_t room) except -1:
+        """Resize the arrays with this axis, here and in the parts; the room of the axis is still the old one."""
         cdef Py_ssize_t i, j, before, after, row, old = axis.room
         cdef Array array
         cdef char *new
