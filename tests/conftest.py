@@ -20,7 +20,6 @@ FAST_FOLDER = Path(__file__).parent / "core"
 PARTLY_FAST = {"test_conformance.py", "test_twins.py", "conftest.py"}
 NOT_FAST = {
     "test_all_variants_agree",
-    "test_the_reported_size_is_the_allocated_one",
     "test_the_bits_of_a_model_do_not_depend_on_threads",
 }
 collect_ignore = ["long", "reference"]  # python -m pytest tests/long; the reference implementations have no tests

@@ -1,4 +1,4 @@
-"""AVP and Ahpatron: halving, its projection, and the perceptron as a limit."""
+"""AVP and Ahpatron: halving in ties and without a norm, and parameters."""
 
 from __future__ import annotations
 
@@ -6,40 +6,10 @@ import math
 
 import numpy as np
 import pytest
-import scipy.optimize
 
 from river_okl import AhpatronClassifier, AVPClassifier, kernels
 from river_okl.algorithms.ahpatron import _halve, _largest_half
 from river_okl.algorithms.support import solve_with_ridge
-from tests import streams
-
-
-@pytest.mark.parametrize("budget", [12, 13])
-def test_a_halving_minimises_equation_6_and_keeps_the_norm(budget):
-    model = AhpatronClassifier(kernels.RBF(0.5), budget=budget, radius=1.5, ridge=0.01)
-    for x, y in streams.dense("classification"):
-        if model.n_support_vectors == budget and model._t > 60:
-            break  # the next update halves
-        model.learn_one(x, y)
-    f = model._f
-    K, alpha, births, norm = f.gram(), f.coefficients, f.births, model.norm
-    S2 = np.argsort(-abs(alpha))[: budget // 2]
-    S1 = np.setdiff1d(np.arange(budget), S2)
-
-    def objective(theta):
-        change = np.zeros(budget)
-        change[S2], change[S1] = theta, -alpha[S1]
-        return change @ K @ change + model.ridge * theta @ theta
-
-    theta = scipy.optimize.minimize(objective, np.zeros(len(S2)), tol=1e-12).x
-    beta = alpha[S2] + theta
-    beta *= norm / math.sqrt(beta @ K[np.ix_(S2, S2)] @ beta)  # eq. (7), c_t = ‖f_t‖/U
-
-    _halve(f, model.ridge)
-    assert model.norm == pytest.approx(norm, rel=1e-12)
-    order = np.argsort(births[S2])
-    assert sorted(f.births) == sorted(births[S2])
-    np.testing.assert_allclose(f.coefficients[np.argsort(f.births)], beta[order], rtol=1e-4, atol=1e-6)
 
 
 def test_the_largest_half_keeps_the_older_in_ties():

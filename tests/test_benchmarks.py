@@ -16,7 +16,6 @@ from river import linear_model, preprocessing
 from benchmarks import (
     ablation,
     anomalies,
-    capymoa,
     filters,
     intervals,
     kappaml,
@@ -120,11 +119,6 @@ def test_the_cache_resumes_after_an_interruption(tmp_path):
     assert set(runner.Cache(path).rows) == {"one", "three"}
 
 
-def test_table():
-    text = runner.table(["model", "n", "error"], [["a | b", 12345, 0.12345], ["c", None, 1234.5]])
-    assert text.splitlines()[1:] == ["| --- | ---: | ---: |", "| a \\| b | 12,345 | 0.123 |", "| c |  | 1,234 |"]
-
-
 def test_report_replaces_a_section(tmp_path):
     path = tmp_path / "results.md"
     runner.Report(path, "Results").write("2. Later", "old")
@@ -156,7 +150,7 @@ def test_comparison():
 
 
 CACHES = (
-    *(streams.load, untuned.samples_digest, kappaml.load, capymoa.table),
+    *(streams.load, untuned.samples_digest, kappaml.load),
     *(long.load, long.samples_digest, words.load),
 )
 
@@ -256,17 +250,6 @@ def test_kappaml(fresh, tmp_path, monkeypatch):
     assert set(kappaml.PUBLISHED) == set(kappaml.STREAMS)
 
 
-def test_capymoa(small, tmp_path, monkeypatch):
-    """Labels and a quantity; another run measures nothing."""
-    pytest.importorskip("capymoa", reason="pip install capymoa, and a Java runtime")
-    options = ["--streams", "Bananas", "Friedman", "--models", "CapyMOA ARF(10)", "CapyMOA SGBR"]
-    capymoa.main([*options, "--output", str(tmp_path)])
-    rows = runner.Store(tmp_path / "capymoa.jsonl").rows
-    assert rows["Bananas", "CapyMOA ARF(10)"]["accuracy"] > 55.0 and rows["Friedman", "CapyMOA SGBR"]["mae"] < 5.0
-    monkeypatch.setattr(capymoa, "run", None)
-    capymoa.main([*options, "--output", str(tmp_path)])
-
-
 def test_long(fresh, tmp_path, monkeypatch):
     """Results of River's models stay valid; ours must be of the current code."""
     for name, value in {"long.ROWS": 400, "long.WINDOWS": 4, "figures.DOCS": tmp_path}.items():
@@ -283,10 +266,7 @@ def test_long(fresh, tmp_path, monkeypatch):
     assert (tmp_path / "long.png").read_bytes()[:4] == b"\x89PNG"
     row = runner.Store(tmp_path / "long.jsonl").rows["LED, drift", "OKL"]
     assert len(row["curve"]) == 4 and sum(row["curve"]) / 4 == pytest.approx(row["accuracy"], abs=0.01)
-    monkeypatch.setattr(untuned, "classify", None)  # nothing is measured twice
-    long.main([*options, "--only", "cells", "tables"])
-    store = runner.Store(tmp_path / "long.jsonl")
-    store.keep(**row | {"key": "of other code"})
+    runner.Store(tmp_path / "long.jsonl").keep(**row | {"key": "of other code"})
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on LED, drift;"):
         long.main([*options, "--only", "tables"])
 

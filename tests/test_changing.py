@@ -140,11 +140,6 @@ def replaced(x):
         x[name] = 2.0
 
 
-def shortened(x):
-    for name in [*x][::2]:
-        del x[name]
-
-
 def renewed(x):
     items = [*x.items()]
     x.clear()
@@ -152,7 +147,7 @@ def renewed(x):
         x[Name(name.i) if isinstance(name, Name) else name] = value
 
 
-ACTIONS = [dict.clear, refilled, replaced, shortened, renewed]
+ACTIONS = [dict.clear, refilled, replaced, renewed]
 
 
 def learned(cls):

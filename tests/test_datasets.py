@@ -147,12 +147,6 @@ def test_parts(write):
     assert test == [({3: 1.0}, False)]
 
 
-def test_can_be_read_again_and_in_part(write):
-    write("a9a", "+1 1:1\n-1 2:1\n+1 3:1\n")
-    dataset = datasets.LIBSVM("a9a")
-    assert list(dataset.take(2)) == list(dataset)[:2] == list(dataset.take(2))
-
-
 def test_blank_lines_comments_and_spacing(write):
     write("a9a", "\n# a remark\n+1 3:1  11:1 \r\n   \n-1\t2:1 # 5:1 ä\n\n-1 \n+1 9:1 4:1")
     expected = [({3: 1.0, 11: 1.0}, True), ({2: 1.0}, False), ({}, False), ({9: 1.0, 4: 1.0}, True)]
@@ -187,16 +181,12 @@ def test_written_values_are_read(write, rows):
         ("a9a", "+1 3:1 3:1", "given twice"),
         ("a9a", "+1 3:1 4:1_0", "'_'"),
         ("a9a", "+1 3:1 4:nan", "feature 4 is nan"),
-        ("a9a", "+1 3:1 4:-Infinity", "feature 4 is -inf"),
         ("a9a", "+1 3:1 4:1e999", "feature 4 is inf"),
         ("a9a", "+1 3:inf 4:-inf", "feature 3 is inf"),
         ("a9a", "3:1 4:1", "the label '3:1' is not a number"),
         ("a9a", "0 3:1", "the label '0' is not one of -1, 1"),
-        ("a9a", "nan 3:1", "the label 'nan' is not one of -1, 1"),
-        ("phishing", "-1 3:1", "the label '-1' is not one of 0, 1"),
         ("dna.scale", "4 3:1", "the label '4' is not one of 1, 2, 3"),
         ("cadata", "nan 3:1", "the label 'nan' is not finite"),
-        ("cadata", "1e999 3:1", "the label '1e999' is not finite"),
         ("cadata", "price 3:1", "the label 'price' is not a number"),
         ("cadata", "1_000 3:1", "'_'"),
     ],

@@ -1,4 +1,4 @@
-"""OKLDetector: its reference, calibration, contamination, drift, strings, explanations; its core by random actions."""
+"""OKLDetector: its reference, calibration, contamination, drift, strings, explanations, states, merging."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 import pytest
-from river import anomaly, metrics, preprocessing
+from river import anomaly, preprocessing
 from river.datasets import synth
 
 import river_okl
@@ -369,18 +369,6 @@ def test_alarms_register_no_words():
     assert model.score_one(known) == copied.score_one(known)
 
 
-def test_weight_0_updates_the_scaling_alone():
-    model = river_okl.OKLDetector(seed=1)
-    scores(model, gauss(600))
-    before = model._f.state()
-    for x in gauss(50, seed=9, centre=3.0):
-        model.learn_one(x, 0.0)
-    after = model._f.state()
-    assert after["scaler"]["seen"] == 650 and after["seen"] == 650
-    assert after["points"]["amounts"].tolist() == before["points"]["amounts"].tolist()
-    assert after["scores"].tolist() == before["scores"].tolist()
-
-
 # Together with River --------------------------------------------------------------------------------------------------
 
 
@@ -405,14 +393,6 @@ def test_it_works_in_rivers_filters(wrapper, most):
     assert np.mean(caught) > 0.9 and np.mean(alarms) < most
 
 
-def test_rivers_roc_auc():
-    model, metric = river_okl.OKLDetector(seed=1), metrics.ROCAUC()
-    for x, strange in synth.AnomalySine(n_samples=3000, n_anomalies=100, seed=12345):
-        metric.update(strange, model.score_one(x))
-        model.learn_one(x)
-    assert metric.get() > 0.9  # ten thresholds; 95 % with 50
-
-
 def test_a_scaler_before_it_changes_little():
     plain, scaled = river_okl.OKLDetector(seed=1), preprocessing.StandardScaler() | river_okl.OKLDetector(seed=1)
     samples = gauss(2000)
@@ -420,41 +400,6 @@ def test_a_scaler_before_it_changes_little():
 
 
 # The core -------------------------------------------------------------------------------------------------------------
-
-
-def test_seeds():
-    models = [river_okl.OKLDetector(seed=seed) for seed in (1, 1, 2, None)]
-    for model in models:
-        scores(model, gauss(4000, d=2))
-    points = [model._f.state()["points"]["amounts"].tolist() for model in models]
-    assert points[0] == points[1] and points[0] != points[2] != points[3] != points[0]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_random_actions(seed):
-    """Samples of changing features, scored, learned, rejected, pickled; then the invariants by brute force."""
-    rng = random.Random(seed)
-    f = Detector(budget=rng.choice([1, 2, 7, 30]), key=seed)
-    names = [f"f{i}" for i in range(rng.choice([3, 60]))]
-    for t in range(900):
-        shift = 40.0 * (600 <= t < 850)
-        x = {name: rng.gauss(shift, 1) for name in names if rng.random() < rng.choice([0.1, 0.9])}
-        if rng.random() < 0.3:
-            x["word"] = rng.choice(["a", "b", None, math.nan, f"{rng.random()}"])
-        action = rng.random()
-        if action < 0.3:
-            assert f.score(x) == f.score(dict(x)) and 0.0 <= f.score(x) < 1.0
-        elif action < 0.34:
-            before = pickle.dumps(f)
-            with pytest.raises(ValueError, match="kernels need"):
-                f.learn({**x, "bad": math.inf}, 1.0)
-            assert pickle.dumps(f) == before
-        elif action < 0.4:
-            f = pickle.loads(pickle.dumps(f))
-        else:
-            f.learn(x, rng.choice([1.0, 1.0, 0.0, 5.0, 1e-9]))
-        if t % 10 == 0:
-            f._check()
 
 
 @pytest.mark.parametrize("t", [3, 60, 700])

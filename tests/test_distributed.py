@@ -64,21 +64,6 @@ def test_rounds(monkeypatch):
     assert sizes == [100] + 5 * [60], "all start from as much, however short rounds"
 
 
-def test_the_last_samples_are_split_evenly():
-    """If there are enough for more than one worker."""
-    chunks = []
-
-    class Counting(distributed.InProcess):
-        def send(self, chunk):
-            chunks.append(len(chunk))
-            return chunk
-
-    for n, sizes in ((170, [20, 50, 50, 25, 25]), (135, [20, 50, 50, 15])):
-        trained(data=[STREAM[:n]], workers=2, every=50, engine=Counting())
-        assert chunks == sizes
-        chunks.clear()
-
-
 def test_one_worker_equals_sequential_learning():
     """One worker's chunks are the stream."""
     model, right = bpa(), 0
@@ -134,7 +119,7 @@ def test_shards_of_one_label_each(kind, every, sized):
     assert error(shards) < 1.15 * error([mixed[i::n] for i in range(n)]) + 0.02
 
 
-@pytest.mark.parametrize("sizes", [(1000, 0, 3), (0, 0, 0), (10, 10_000, 70), (150, 10, 240), (None, 5, 5), ()])
+@pytest.mark.parametrize("sizes", [(1000, 0, 3), (0, 0, 0), (None, 5, 5)])
 def test_sizes_may_be_wrong(sizes, tmp_path):
     """Every sample is learned once, and a model that resumes has the same bits."""
     shards = [STREAM[:150], STREAM[150:160], STREAM[160:]]
@@ -171,7 +156,7 @@ def test_resuming_from_a_checkpoint(tmp_path):
         trained(checkpoint=path)
 
 
-@pytest.mark.parametrize("at", [0, 7, 20, 55, 80, 105, 383, 400])
+@pytest.mark.parametrize("at", [0, 7, 80, 105, 400])
 @pytest.mark.parametrize("n", [1, 3])
 def test_resuming_after_a_data_error_is_identical(tmp_path, at, n):
     """Rounds begin where they would have: the model is bit-identical."""

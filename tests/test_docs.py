@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import os
 import pathlib
 import re
 import runpy
@@ -155,17 +154,6 @@ def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch
     assert capsys.readouterr().out
 
 
-def test_an_example_runs_in_its_own_process(tmp_path):
-    """Without a display."""
-    pytest.importorskip("matplotlib")
-    path = HERE / "examples" / "sensors.py"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, str(path), str(tmp_path / "picture.png")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "picture.png").exists() and done.stdout
-
-
 @pytest.fixture(scope="module")
 def hooks():
     for name in ("mkdocs", "latex2mathml"):
@@ -233,16 +221,6 @@ def test_a_page_of_the_api_has_the_numbers_of_the_tables(hooks, generated):
     assert f"| Bananas | {' | '.join(cells[1:4])} |\n| Phishing | {' | '.join(cells[4:7])} |\n| elec2 | " in page
     assert "## Cost\n" in hooks.page("KernelOneClassSVM")
     assert generated.family("OLKClassifier")[:3] == ["OLKRegressor", "OLRDClassifier", "OLRUClassifier"]
-
-
-def test_see_also_is_what_a_docstring_says(hooks):
-    given = "OGDClassifier : Gradient descent,\n    with decay.\nRBPClassifier"
-    title, links = hooks.see_also("BPAClassifier", given)
-    assert title == "## See also"
-    described, plain = links.splitlines()
-    assert described == "* [`OGDClassifier`](OGDClassifier.md): Gradient descent, with decay."
-    assert plain.startswith("* [`RBPClassifier`](RBPClassifier.md): The randomized budget perceptron")
-    assert hooks.see_also("save", "") == []
 
 
 def test_the_site_links_the_repository_that_pyproject_names(hooks):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, checkpoint, kernels
+from river_okl import FOGDClassifier, NOGDClassifier, checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 from tests.core.expansions import run_python
@@ -129,17 +129,6 @@ def test_a_checkpoint_keeps_features_of_no_seed():
         assert other.decision_function_one(x) == model.decision_function_one(x) != 0.0
 
 
-def test_the_data_driven_gamma_is_used():
-    model, other = FOGDRegressor(seed=1), NOGDRegressor()
-    for each in (model, other):
-        each.learn_stream(streams.dense("regression", n=50))
-    assert model.kernel_in_use == other.kernel_in_use
-    x, other = {"x0": 0.3}, {"x1": -0.2}
-    model = FOGDRegressor(kernels.RBF(model.kernel_in_use.gamma), seed=1, n_components=20_000)
-    similarity = math.exp(-model.kernel.gamma * 0.13)
-    assert z(model, x) @ z(model, other) == pytest.approx(similarity, abs=0.03)
-
-
 @pytest.mark.parametrize(
     "kernel", [kernels.Linear(), kernels.RBF((0.1, 1.0)), kernels.Laplacian(1.0), 2.0 * kernels.RBF(1.0)]
 )
@@ -163,16 +152,3 @@ def test_features_are_recomputed_while_gamma_changes():
 def test_a_rank_above_the_budget_is_rejected():
     with pytest.raises(ValueError, match="rank"):
         NOGDClassifier(budget=10, rank=11)
-
-
-@pytest.mark.parametrize("order", [[1, 0], [2, 0, 1]])
-def test_labels_are_permuted(order):
-    """For two labels the sign of f changes; for three the functions are permuted."""
-    model, n = FOGDClassifier(kernels.RBF(0.5), n_components=8, seed=1), len(order)
-    for i, (x, _) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
-        model.learn_one(x, i % n)
-    x = {"a": 0.3, "b": -1.0}
-    before = model._f.evaluate(x)
-    model._f.permute(order)
-    assert model._f.evaluate(x) == (-before if n == 2 else [before[o] for o in order])
-    model._f._check()

@@ -145,16 +145,6 @@ def test_changing_target_units_as_in_the_reference(ratio, shift):
     forest._check()
 
 
-def test_predictions_are_rescaled_with_the_unit():
-    forest = TargetForest(Axis("feature"), 3)
-    for x, y in stream(600, 4, 0):
-        train(forest, x, y)
-    for ratio, shift in ((0.5, 3.0), (1e-4, 0.0), (1e5, -20.0), (0.02, 1e4)):
-        before = predict(forest, {0: 1.0, 1: -1.0})
-        forest.act("rescale", ratio, shift)
-        assert predict(forest, {0: 1.0, 1: -1.0}) == pytest.approx(ratio * before + shift, rel=1e-6, abs=1e-6)
-
-
 @pytest.mark.parametrize("classes", [0, 3])
 def test_cuts_and_bins_are_converted_with_the_units_of_features(classes):
     """Predictions of converted samples are the same, and so are the statistics that they are counted in."""
@@ -205,15 +195,6 @@ def test_a_restored_forest_continues_bit_for_bit(classes, options):
                 each.forget(None, [t // 300])
     assert snapshot(forest.state()) == snapshot(again.state())
     again._check()
-
-
-@pytest.mark.parametrize("classes", [0, 3])
-def test_restoring_over_another_forest(classes):
-    forest, other = learned(classes), learned(classes, n=300)
-    for each in (forest, made(classes, 2, n_classes=forest.n_classes)):
-        other.restore(each.state())
-        assert snapshot(each.state()) == snapshot(other.state())
-        other._check()
 
 
 def junk(rng, value):
@@ -278,7 +259,7 @@ def test_noise_fills_the_trees_up_to_their_bounds():
     forest._check()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_actions_keep_the_invariants(seed):
     rng, classes, width = np.random.default_rng(seed), 0 if seed % 2 else 2, 3
     forest = made(classes, 3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), seed=seed)
@@ -318,29 +299,6 @@ def test_a_zero_equals_an_absent_feature():
         train(other, {**dict.fromkeys(range(6), 0.0), **x}, y)
     assert snapshot(one.state()) == snapshot(other.state())
     assert np.array_equal(predict(one, {0: 1.0}), predict(other, {0: 1.0, 3: 0.0}))
-
-
-def boxes():
-    return stream(6000, 4, 4, noise=0.0)
-
-
-def alternating():
-    """Twelve categories: histograms have a bin for each."""
-    rng = np.random.default_rng(0)
-    for _ in range(1100):
-        category = int(rng.integers(12))
-        yield {0: 0.4 * (category - 6) + 0.5, 1: float(rng.normal())}, category % 2
-
-
-@pytest.mark.parametrize(
-    ("samples", "n_trees", "first", "least"), [(boxes, 3, 3000, 0.95), (alternating, 1, 600, 0.99)]
-)
-def test_concepts_are_learned(samples, n_trees, first, least):
-    forest, right = ClassForest(Axis("feature"), n_trees), []
-    for x, y in samples():
-        right.append(np.argmax(predict(forest, x)) == y)
-        train(forest, x, y)
-    assert np.mean(right[first:]) > least
 
 
 def test_irrelevant_features_do_not_split_a_leaf_early():

@@ -37,22 +37,6 @@ def test_phi_for_known_quadratics(mu):
     assert (1 - 2 * mu) * phi**2 + 2 * phi - 0.5 == pytest.approx(0.0, abs=1e-15)
 
 
-def test_coefficients_never_grow_and_the_damage_is_bounded():
-    """With the other root of the quadratic they would grow."""
-    rng = random.Random(5)
-    model = ForgetronClassifier(kernels.RBF(0.5), budget=10)
-    f, before, removals = model._f, {}, 0
-    for x, _ in streams.dense("classification", n=1500):
-        model.learn_one(x, rng.choice((-1, 1)))
-        now = dict(zip(f.births.tolist(), abs(f.coefficients), strict=True))
-        assert all(now[b] <= before[b] for b in now.keys() & before.keys())
-        assert all(now[b] == 1.0 for b in now.keys() - before.keys() if model._mistakes <= 10)
-        removals += len(before.keys() - now.keys())
-        before = now
-        assert model._damage <= SPENT * model._mistakes * (1 + 1e-12)
-    assert removals > 300
-
-
 def test_the_bound_holds_for_all_sample_weights():
     rng = random.Random(6)
     model = ForgetronClassifier(kernels.RBF(0.5), budget=5)

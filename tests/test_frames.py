@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import river_okl
-from river_okl._core.store.sample import number
 from tests import streams
 from tests.discovery import learn, snapshot
 
@@ -139,13 +138,6 @@ def test_values_that_float_accepts_but_samples_do_not(value):
     model.learn_one({"a": 1.0}, 1.0)
     with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
         model.predict_one({"a": value})
-
-
-@pytest.mark.parametrize(
-    "value", [1, True, np.bool_(True), np.float16(1.0), np.int8(1), np.array(1.0), decimal.Decimal(1), np.longdouble(1)]
-)
-def test_numbers_of_any_type(value):
-    assert number("a", value) == 1.0
 
 
 # Out ------------------------------------------------------------------------------------------------------------------

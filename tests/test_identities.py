@@ -150,28 +150,6 @@ def descended(model, x, y, step, probes, keep=1.0):
     return keep * values(model, probes) - step * g * np.array([kappa(x, z) for z in probes])
 
 
-OLRU = {"c": 0.9, "power": 0.4, "learning_rate": 0.3}
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "chance", "step"),
-    [
-        ("OLRUClassifier", OLRU, lambda t, g: 0.9 * t**-0.4, lambda t: 0.3 * t**-0.7),
-        ("OLRURegressor", OLRU, lambda t, g: 0.9 * t**-0.4, lambda t: 0.3 * t**-0.7),
-        ("OSKLClassifier", {"learning_rate": 0.3, "averaged": False}, lambda t, g: abs(g), lambda t: 0.3),
-    ],
-)
-def test_the_expected_step_is_gradient_descent(name, parameters, chance, step):
-    """Over both outcomes, weighted by their probabilities."""
-    model, x, y, probes = prepared(name, **parameters)
-    t = model._t + 1
-    p = chance(t, losses.derivative(model.loss or model._default_loss)(y, model._f.evaluate(x)))
-    taken, passed = after(model, x, y, p - 1e-12), after(model, x, y, p + 1e-12)
-    assert taken.n_support_vectors == passed.n_support_vectors + 1
-    mean = p * values(taken, probes) + (1.0 - p) * values(passed, probes)
-    np.testing.assert_allclose(mean, descended(model, x, y, step(t), probes), rtol=1e-10, atol=1e-12)
-
-
 BOGD = {"learning_rate": 0.2, "l2": 0.05, "max_coef": None}
 
 

@@ -37,17 +37,6 @@ def test_copies_are_equal(kernel):
     assert kernel != 1
 
 
-@pytest.mark.parametrize("kernel", ALL, ids=str)
-def test_models_clone_with_their_kernel(kernel):
-    model = river_okl.OLRDClassifier(kernel, seed=1)
-    assert model.clone().kernel == kernel
-    assert repr(model.clone()) == repr(model)
-    for t in range(210):
-        model.learn_one({"a": math.sin(t), "b": math.cos(3 * t)}, t % 3 == 0)
-    assert model.kernel is kernel
-    assert "None" not in str(model.kernel_in_use)
-
-
 def test_repr():
     model = river_okl.OLRDClassifier(0.8 * kernels.RBF() + kernels.Linear())
     assert "0.8 * RBF(gamma=None) + Linear(gamma=1.0)" in repr(model)

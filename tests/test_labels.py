@@ -254,12 +254,3 @@ def test_positions(stream, names):
     again = pickle.loads(pickle.dumps(labels))
     assert (again.names, again.positions) == (labels.names, labels.positions)
     assert Labels(names).positions == labels.positions
-
-
-def test_checks_have_no_side_effects():
-    labels = Labels(["a"])
-    labels.check(["a", "b", "a", "b"], "X", multiclass=False)
-    with pytest.raises(ValueError, match="'c' is a third label after 'a' and 'b', and this X"):
-        labels.check(["b", "c"], "X", multiclass=False)
-    labels.check(["b", "c"], "X", multiclass=True)
-    assert labels.names == ["a"]

@@ -54,22 +54,6 @@ def taught(cls):
 # What it is for -------------------------------------------------------------------------------------------------------
 
 
-def covered(seed, **options):
-    """The share of a random walk within intervals of 90 %, if targets come 24 samples late."""
-    rng, z, stream = random.Random(seed), 0.0, []
-    for _ in range(6000):
-        z = 0.99 * z + rng.gauss(0, 1)
-        stream.append(({"a": rng.random()}, z))
-    pairs = delayed(river_okl.OKLRegressor(**options), stream, 24)
-    return np.mean([low <= z <= high for (low, high), z in pairs])
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_intervals_of_late_targets_have_their_coverage(seed):
-    assert 0.88 <= covered(seed) <= 0.92
-    assert covered(seed, pending=0) < 0.4, "judged on the day of the target"
-
-
 def bursts(n, seed):
     """One sample in twenty is positive, in bursts of 50 to 200; the features say little."""
     rng, left = random.Random(seed), 0
@@ -263,20 +247,6 @@ def odd_samples(n, seed=1):
 
 
 @each_class
-def test_neither_order_nor_what_is_known_of_the_features_matters(cls):
-    """Strings become features, and features are dropped, between prediction and learning."""
-    model, rng = small(cls), random.Random(2)
-    for t, ((x, _), late) in enumerate(with_late([*odd_samples(300)], 20)):
-        ask(model, x)
-        if late:
-            items = [("".join([*name]) if isinstance(name, str) else name, value) for name, value in late[0].items()]
-            rng.shuffle(items)
-            model.learn_one(dict(items), float(late[1]))
-            assert model._f.pending.waiting == min(t - 20, 20), "the first ones were asked before anything was learned"
-    model._f._check()
-
-
-@each_class
 def test_frames_and_dicts_are_the_same_samples(cls):
     pandas = pytest.importorskip("pandas")
     stream = streams.dense(task(cls), 120)
@@ -316,24 +286,6 @@ def states(model):
     return [*zip(state["seen"].tolist(), state["taken"].tolist(), strict=True)]
 
 
-def waiting_since(model):
-    return [seen for seen, taken in states(model) if not taken]
-
-
-@each_class
-def test_an_hour_of_the_day_is_asked_before_its_last_label_comes(cls):
-    """All features recur just when the label comes."""
-    model = small(cls)
-    stream = [({"hour": float(t % 24)}, float(t % 2)) for t in range(200)]
-    for t, ((x, _), late) in enumerate(with_late(stream, 24)):
-        if late:
-            model.learn_one(*late)
-        ask(model, x)
-        if t > 50:
-            assert model._f.pending.waiting == 23, "the 24th is the last"
-            assert waiting_since(model) == [*range(t - 46, t - 23)]
-
-
 # Keys -----------------------------------------------------------------------------------------------------------------
 
 
@@ -347,34 +299,6 @@ def test_keys_of_distinct_samples_change_nothing(cls):
             one.learn_one(*late)
             other.learn_one(*late, key=("row", float(t - 20)))  # which is equal
     assert other._f.pending.waiting == one._f.pending.waiting == 20
-
-
-@each_class
-def test_a_key_finds_a_sample_that_a_transformer_has_changed(cls):
-    """Its label may come at once or late, and the samples be equal."""
-    model = preprocessing.StandardScaler() | small(cls)
-    f = model[cls.__name__]._f
-    stream = [({"same": 1.0} if t % 3 == 0 else x, y) for t, (x, y) in enumerate(streams.dense(task(cls), 120))]
-    for delay in (0, 10):
-        for t, ((x, _), late) in enumerate(with_late(stream, delay)):
-            model.predict_one(x, key=(delay, t))
-            if late:
-                model.learn_one(*late, key=(delay, t - delay))
-                assert f.pending.waiting == delay
-        for t in range(120 - delay, 120):
-            model.learn_one(*stream[t], key=(delay, t))
-        assert f.pending.waiting == 0
-
-
-@each_class
-def test_equal_samples_with_keys_are_answered_in_any_order(cls):
-    model = learn(small(cls), streams.dense(task(cls), 30))
-    for key, (x, y) in zip("abc", streams.dense(task(cls), 3, seed=2), strict=True):
-        ask(model, {"same": 1.0}, key=key)
-        model.learn_one(x, y)
-    for key, left in (("b", [30, 32]), ("c", [30]), ("a", [])):
-        model.learn_one({"same": 1.0}, y, key=key)
-        assert waiting_since(model) == left
 
 
 def test_progressive_validation_passes_keys():
@@ -506,23 +430,6 @@ def test_a_merged_model_has_said_nothing(cls):
     assert merged._f.pending.n == 0 < min(len(shard._f.pending) for shard in shards)
     delayed(merged, streams.dense(task(cls), 30, seed=3), 10)
     merged._f._check()
-
-
-def test_a_third_label_drops_opinions_and_a_fourth_widens_them():
-    stream = [x for x, _ in streams.dense(streams.CLASSIFICATION, 60)]
-    model = learn(small(river_okl.OKLClassifier), [(x, t % 2) for t, x in enumerate(stream[:40])])
-    for x in stream[40:50]:
-        ask(model, x)
-    model.learn_one(stream[40], 2)
-    assert model._f.pending.n == 0
-    for x in stream[50:60]:
-        ask(model, x)
-    before = model._f.pending.length
-    model.learn_one(stream[50], 3)
-    assert model._f.pending.waiting == 9 and model._f.pending.length > before
-    learn(model, [(x, 3) for x in stream[51:60]])
-    assert model._f.pending.waiting == 0
-    model._f._check()
 
 
 @each_class

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import copy
 import datetime
 import decimal
@@ -14,7 +13,6 @@ import time
 import numpy as np
 import pytest
 
-import river_okl
 from river_okl import LateLabels
 
 DAY = datetime.timedelta(days=1)
@@ -104,14 +102,6 @@ def test_times_match_the_age(age, time):
     assert len(queue) == 0
 
 
-@pytest.mark.parametrize("time", [datetime.datetime(2026, 1, 9), datetime.datetime(2026, 1, 9, tzinfo=datetime.UTC)])
-def test_times_are_of_one_kind(time):
-    queue = LateLabels(DAY)
-    queue.ask("a", {}, START if time.tzinfo is None else time.replace(tzinfo=None)), queue.label("a", True)
-    with pytest.raises(TypeError, match=r"all of one kind \(.*datetime"):
-        next(queue.due(time))
-
-
 UTC = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 NAIVE = UTC.replace(tzinfo=None)
 DAYS, SECONDS = np.datetime64(START), np.datetime64(NAIVE, "s")
@@ -180,37 +170,3 @@ def test_what_is_no_time_is_rejected(time):
 def test_a_key_is_hashable():
     with pytest.raises(TypeError, match="key is"):
         LateLabels().ask(["a"], {})
-
-
-def test_a_queue_is_pickled_with_what_waits():
-    queue = LateLabels(2)
-    queue.ask("a", {"x": 1}, 0), queue.ask("b", {"x": 2}, 1)
-    queue.label("a", True)
-    for other in (pickle.loads(pickle.dumps(queue)), copy.deepcopy(queue)):
-        other.label("b", False)
-        assert [*other.due(5)] == [("a", {"x": 1}, True), ("b", {"x": 2}, False)]
-    assert [*queue.due(5)] == [("a", {"x": 1}, True)] and len(queue) == 1
-
-
-def test_cohorts_help_where_good_news_travels_fast():
-    """What is paid in time returns first: learned as it comes, an old date means late."""
-
-    def loss(age):
-        rng, model, queue, losses = random.Random(1), river_okl.OKLClassifier(), LateLabels(age), []
-        coming = collections.defaultdict(list)
-        for day in range(600):
-            for key, y in coming[day]:
-                queue.label(key, y)
-            for _, x, y in queue.due(day):
-                model.learn_one(x, y)
-            for i in range(3):
-                x = {"day": float(day), "a": rng.gauss(0, 1)}
-                y = rng.random() < 0.3 + 0.2 * (x["a"] > 0)
-                p = model.predict_proba_one(x)
-                if day >= 150:
-                    losses.append(-math.log(max(p.get(y, 0.0), 1e-4)))
-                queue.ask((day, i), x, day)
-                coming[day + (60 if y else 14) + rng.randrange(5)].append(((day, i), y))
-        return sum(losses) / len(losses)
-
-    assert loss(65) < 0.68 < 0.7 < loss(None), "0.652 if the probabilities were known"

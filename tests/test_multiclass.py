@@ -271,17 +271,6 @@ def test_restoring_a_model_with_room_for_a_smaller_budget():
         model.learn_one(x, i % 3)
 
 
-def test_a_full_mixture_grows_in_the_order_of_its_latest_samples():
-    """A ring buffer that does not start at 0."""
-    model = OKLClassifier(budget=PerClass(10))
-    learn(model, [({"a": float(i % 17), "b": float(i % 5)}, i % 2) for i in range(31)])
-    before = latest(model)
-    model._f.add_class()
-    assert latest(model) == before
-    assert len(model._f.neighbours.positions) == 4 and model._f.neighbours.max_points == 8
-    model._f._check()
-
-
 def test_merged_mixtures_have_the_room_of_all_labels():
     merged = river_okl.merge([learn(OKLClassifier(budget=PerClass(10)), images()[i::2]) for i in range(2)])
     assert merged.budget == PerClass(10) and merged._f.budget == 70

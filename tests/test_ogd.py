@@ -8,20 +8,11 @@ import numpy as np
 import pytest
 from river import optim
 
-from river_okl import OGDClassifier, OGDRegressor, kernels
+from river_okl import OGDClassifier, kernels
 from river_okl.algorithms.bogd import staying_probabilities
 from tests import reference
 
 RBF = kernels.RBF(gamma=0.5)
-
-
-def test_f_decays_at_every_sample():
-    model = OGDRegressor(RBF, learning_rate=0.5, l2=0.1)
-    model.learn_one({"x": 0.0}, 1.0)  # α = -0.5 · 2 (0 - 1)
-    assert model.predict_one({"x": 0.0}) == pytest.approx(1.0)
-    model.learn_one({"x": 1.0}, 5.0, w=0.0)  # no loss, and no support vector
-    assert model.n_support_vectors == 1
-    assert model.predict_one({"x": 0.0}) == pytest.approx(0.95)
 
 
 def test_a_decay_of_more_than_one_is_rejected():

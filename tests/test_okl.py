@@ -76,29 +76,18 @@ def test_the_latest_samples_follow_an_inverted_checkerboard():
     assert sum(found) / 3 > 0.65  # 0.59 without
 
 
-def test_the_latest_samples_improve_chick_weights():
-    assert progressive(river_okl.OKLRegressor(), datasets.ChickWeights()) < 20.0  # 21.3 without; AMF 19.1
-
-
-def clusters(n, classes, of_each, d, spread, deviation):
+def clusters(n, classes, d, spread):
     rng = random.Random(1)
-    centres = [[[rng.gauss(0.0, spread) for _ in range(d)] for _ in range(of_each)] for _ in range(classes)]
+    centres = [[rng.gauss(0.0, spread) for _ in range(d)] for _ in range(classes)]
     for _ in range(n):
         y = rng.randrange(classes)
-        centre = rng.choice(centres[y]) if of_each > 1 else centres[y][0]
-        yield {j: rng.gauss(c, deviation) for j, c in enumerate(centre)}, y
+        yield {j: rng.gauss(c, 1.0) for j, c in enumerate(centres[y])}, y
 
 
 def test_a_hundred_classes_of_fifty_samples_each():
     model = river_okl.OKLClassifier()
-    assert progressive(model, clusters(5000, 100, 1, d=8, spread=2.0, deviation=1.0), 4000) > 0.85
+    assert progressive(model, clusters(5000, 100, d=8, spread=2.0), 4000) > 0.85
     assert model.experts["bayes"] > 0.5
-
-
-def test_a_stack_of_twelve_classes_of_three_clusters_each():
-    model = river_okl.OKLClassifier()
-    assert progressive(model, clusters(3000, 12, 3, d=6, spread=1.0, deviation=0.35), 2000) > 0.94  # 0.93 without
-    assert model.experts["stack"] > 0.1
 
 
 def test_friedman_with_half_the_error_of_a_linear_model():
@@ -107,13 +96,6 @@ def test_friedman_with_half_the_error_of_a_linear_model():
     assert progressive(model, stream) < 0.52 * progressive(linear, stream)
     weights = model.feature_weights
     assert min(weights[i] for i in range(5)) > 3 * max(weights[i] for i in range(5, 10))
-
-
-def test_concept_drift_is_followed():
-    model = river_okl.OKLClassifier()
-    model.learn_stream(synth.SEA(variant=0, seed=1).take(2000))
-    model.learn_stream((x, not y) for x, y in synth.SEA(variant=3, seed=2).take(1500))
-    assert sum(model.predict_one(x) != y for x, y in synth.SEA(variant=3, seed=3).take(500)) > 440
 
 
 @pytest.mark.parametrize(
@@ -298,28 +280,7 @@ def test_targets_of_any_size(size):
         other.learn_one(x, size * y)
 
 
-def test_a_third_label_after_long_and_many_labels():
-    model, rng = river_okl.OKLClassifier(), random.Random(1)
-    centres = {label: (rng.gauss(0, 3), rng.gauss(0, 3)) for label in range(12)}
-
-    def sample(label):
-        a, b = centres[label]
-        return {"a": rng.gauss(a, 0.3), "b": rng.gauss(b, 0.3)}
-
-    for t in range(600):
-        model.learn_one(sample(t % 2), t % 2)
-    assert model.predict_one(sample(0)) == 0 and model.predict_one(sample(1)) == 1
-    model.learn_one(sample(5), 5)
-    assert model.predict_one(sample(0)) == 0 and model.predict_one(sample(1)) == 1
-    for _ in range(1200):
-        label = rng.choice(list(centres))
-        model.learn_one(sample(label), label)
-    assert sum(model.predict_one(sample(label)) == label for label in centres for _ in range(10)) > 100
-    assert sum(model.predict_proba_one(sample(3)).values()) == pytest.approx(1.0)
-    model._f._check()
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
+@pytest.mark.parametrize("kind", ["sparse", "emerging"])
 def test_the_parts_are_consistent(kind):
     """Every invariant with full budgets; every point is referenced, also if the latest is evicted at once."""
     for cls, budget in itertools.product(CLASSES, (2, 12, 60)):
@@ -332,7 +293,7 @@ def test_the_parts_are_consistent(kind):
         assert model.n_support_vectors <= budget
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+@pytest.mark.parametrize("kind", ["dense", "emerging"])
 def test_more_than_64_labels(kind):
     """Every invariant while labels come, and a copy goes on bit by bit."""
     model, other = river_okl.OKLClassifier(budget=40), None
@@ -445,16 +406,6 @@ def steps(n, seed=1, *, together=False):
         yield dict(enumerate(z.tolist())), y + rng.normal(0.0, 20.0)
 
 
-def strings_and_thresholds(n, seed=1):
-    """An additive function of strings and of steps of numbers."""
-    rng = np.random.default_rng(seed)
-    effects = rng.normal(size=(3, 12))
-    for z, words in zip(rng.uniform(size=(n, 4)), rng.integers(0, 12, size=(n, 3)), strict=True):
-        y = effects[range(3), words].sum() + 1.5 * (z[0] > 0.4) - 2.0 * (z[1] > 0.7) + 2.0 * abs(z[2] - 0.5)
-        x = dict(enumerate(z.tolist())) | {f"word {i}": "abcdefghijkl"[word] for i, word in enumerate(words)}
-        yield x, y + rng.normal(0.0, 0.3)
-
-
 def test_steps_in_a_linear_world_are_learned_from_residuals():
     def error(stream, *names):
         return errors_of(without(*names), stream)[1500:].mean()
@@ -462,12 +413,6 @@ def test_steps_in_a_linear_world_are_learned_from_residuals():
     apart, together = [*steps(3000)], [*steps(3000, together=True)]
     assert error(apart) < 0.5 * error(apart, "residuals", "additive")
     assert error(together) < 0.9 * error(together, "residuals")
-
-
-def test_additive_functions_are_learned_by_the_additive_model():
-    stream = [*strings_and_thresholds(3000)]
-    found = errors_of(river_okl.OKLRegressor(), stream).mean()
-    assert found < 0.9 * errors_of(without("additive"), stream).mean()
 
 
 def test_the_first_features_have_additive_functions():
@@ -512,14 +457,6 @@ def test_a_string_that_explains_the_label_weighs_more_than_useless_columns():
     assert min(weights["word=yes"], weights["word=no"]) > 3.0 * max(weights[i] for i in range(20))
 
 
-def test_of_many_labels_both_metrics_with_power_1_are_equal():
-    """To the bit, so that no kernel is tried twice; residuals of the first two labels are forgotten."""
-    model = river_okl.OKLClassifier()
-    model.learn_stream(datasets.ImageSegments().take(700))
-    weights = model._f.state()["distances"]
-    np.testing.assert_array_equal(weights["weights_0"], weights["weights_3"])
-
-
 @pytest.mark.parametrize(
     ("low", "high", "noise", "largest"), [(20.0, 50.0, 1.0, 2.0), (0.0, 10.0, 0.0, 0.6)], ids=["20 50", "0 10"]
 )
@@ -531,17 +468,6 @@ def test_two_levels_in_turn(low, high, noise, largest):
     ]
     blocks = errors_of(river_okl.OKLRegressor(), stream).reshape(-1, 3000).mean(axis=1)
     assert (blocks[1:] < largest).all(), blocks
-
-
-def test_a_negative_autocorrelation_is_predicted_in_every_block():
-    rng, y, stream, least = np.random.default_rng(2), 0.0, [], []
-    for _ in range(18_000):
-        step = rng.normal()
-        y = -0.95 * y + step
-        stream.append((dict(enumerate(rng.normal(size=3).tolist())), y))
-        least.append(abs(step))
-    blocks = errors_of(river_okl.OKLRegressor(), stream).reshape(-1, 3000).mean(axis=1)
-    assert (blocks[1:] < 1.05 * np.reshape(least, (-1, 3000)).mean(axis=1)[1:]).all()
 
 
 def test_intervals_of_errors_whose_size_alternates():

@@ -1,9 +1,8 @@
-"""POMDR: the hint, projections while the set is small, and halving."""
+"""POMDR: the hint."""
 
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
@@ -33,16 +32,3 @@ def test_explanations_include_the_hint():
     model.learn_stream(streams.dense("classification"))
     for x, _ in streams.dense("classification", seed=9)[:10]:
         assert sum(c for _, c in model.explain_one(x)) == pytest.approx(model.decision_function_one(x))
-
-
-def test_dependent_samples_are_projected_while_the_set_is_small():
-    model = POMDRClassifier(RBF, horizon=10_000, budget=100)
-    points = [{"a": float(i)} for i in range(5)]
-    rng = random.Random(1)
-    for _ in range(300):
-        model.learn_one(dict(rng.choice(points)), rng.random() < 0.5)
-    assert model.n_support_vectors == 5
-    model = POMDRClassifier(RBF, horizon=1, budget=100)  # 10 ln 1 = 0: never
-    for _ in range(50):
-        model.learn_one(dict(rng.choice(points)), rng.random() < 0.5)
-    assert model.n_support_vectors > 5

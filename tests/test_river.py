@@ -7,7 +7,6 @@ shuffles features, ignores learning or loses its state is near 50 %.
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import sys
 
@@ -15,9 +14,7 @@ import numpy as np
 import pytest
 from river import (
     bandit,
-    base,
     compat,
-    compose,
     datasets,
     drift,
     ensemble,
@@ -28,9 +25,7 @@ from river import (
     metrics,
     model_selection,
     multiclass,
-    optim,
     preprocessing,
-    stats,
     utils,
 )
 
@@ -63,13 +58,6 @@ def test_the_model_itself():
 
 
 @pytest.mark.parametrize(
-    "scaler", [preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler]
-)
-def test_scalers(scaler):
-    assert score(scaler() | model(), scaled=False) > 0.83
-
-
-@pytest.mark.parametrize(
     "cls", [river_okl.OKLRegressor, river_okl.SOGPRegressor, river_okl.BPARegressor, river_okl.SPARegressor]
 )
 def test_regressors_behind_an_untrained_scaler(cls):
@@ -96,22 +84,9 @@ def test_encoders(encoder):
     assert score(encoder | unscaled, with_words(BANANAS), scaled=False) > 0.62
 
 
-def test_union_of_transformers():
-    mixed = [({**x, "word": w["1"]}, y) for (x, y), (w, _) in zip(BANANAS, with_words(BANANAS), strict=True)]
-    numbers = compose.SelectType(float) | preprocessing.StandardScaler()
-    words = compose.Select("word") | preprocessing.OneHotEncoder()
-    assert score((numbers + words) | model(), mixed, scaled=False) > 0.82
-
-
 def test_more_features_than_support_vectors_and_text():
     samples = [({"text": "free money now" if y else "lunch at noon"}, y) for _, y in BANANAS[:200]]
     assert score(feature_extraction.BagOfWords(on="text") | model(), samples, scaled=False) > 0.98
-
-
-def test_renaming_and_dropping_features():
-    samples = copy.deepcopy(BANANAS)  # Renamer changes them
-    both = compose.Renamer({"1": "a"}) | compose.Discard("nothing") | preprocessing.StandardScaler() | model()
-    assert score(both, samples, scaled=False) == score(model())
 
 
 # Wrappers -----------------------------------------------------------------------------------------
@@ -150,12 +125,6 @@ def test_wrappers(wrapper, options):
     assert score(wrapper(model(), **options)) > 0.80
 
 
-def test_bagging_random_models():
-    """Clones draw different random numbers, and the ensemble is better than its members."""
-    one = river_okl.RBPClassifier(budget=50, seed=1)
-    assert score(ensemble.BaggingClassifier(one, n_models=10, seed=1)) > score(one.clone()) + 0.02
-
-
 def test_stacking_and_voting():
     members = [model(), river_okl.KernelPAClassifier(), river_okl.OGDClassifier()]
     assert score(ensemble.VotingClassifier([m.clone() for m in members])) > 0.84
@@ -176,38 +145,7 @@ def test_model_selection_finds_the_larger_budget(cls, options):
     assert selection.best_model.budget == 100
 
 
-def test_model_selection_of_regressors():
-    models = utils.expand_param_grid(river_okl.OLRDRegressor(seed=1), {"learning_rate": [1e-6, 0.5]})
-    selection = model_selection.GreedyRegressor(models, metric=metrics.MAE())
-    learn(preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(selection), TRUMP)
-    assert selection.best_model.learning_rate == 0.5
-
-
-def test_grids_of_kernels_losses_and_rates():
-    models = utils.expand_param_grid(
-        river_okl.OLRDClassifier(budget=20, seed=1),
-        {
-            "kernel": [(river_okl.kernels.RBF, {"gamma": [0.1, 1.0]}), (river_okl.kernels.Linear, {"gamma": [1.0]})],
-            "loss": [optim.losses.Log(), optim.losses.Hinge()],
-            "learning_rate": [optim.schedulers.Constant(0.1), 0.5],
-        },
-    )
-    shown = {str(m.kernel) for m in models}
-    assert len(models) == 12 and shown == {"RBF(gamma=0.1)", "RBF(gamma=1.0)", "Linear(gamma=1.0)"}
-    assert len({learn(m, BANANAS[:50]).decision_function_one(BANANAS[60][0]) for m in models}) == 12
-
-
 # Evaluation ---------------------------------------------------------------------------------------
-
-
-def test_progressive_validation_with_delay_time_and_memory():
-    samples = [({**x, "t": i}, y) for i, (x, y) in enumerate(BANANAS)]
-    pipeline = compose.Discard("t") | preprocessing.StandardScaler() | model()
-    *_, last = evaluate.iter_progressive_val_score(
-        samples, pipeline, metrics.Accuracy(), moment="t", delay=20, step=100, measure_time=True, measure_memory=True
-    )
-    assert last["Accuracy"].get() > 0.82
-    assert last["Memory"] == pipeline._raw_memory_usage and last["Time"].total_seconds() > 0
 
 
 ALLOCATED = """
@@ -264,13 +202,6 @@ def test_probabilities(samples):
     assert score(model(), samples, metrics.LogLoss()) < 0.45  # a constant: 0.69
 
 
-def test_metrics_of_many_classes():
-    confusion = metrics.ConfusionMatrix()
-    macro, kappa = metrics.MacroF1(confusion), metrics.CohenKappa(confusion)
-    assert min(score(river_okl.KernelPAClassifier(), SEGMENTS, macro + kappa)) > 0.78
-    assert confusion.total_true_positives > 0.78 * len(SEGMENTS)
-
-
 def test_regression():
     """The mean has an MAE of 1.57 on this stream."""
     members = [river_okl.KernelPARegressor(), river_okl.BPARegressor(), river_okl.OLKRegressor()]
@@ -316,14 +247,3 @@ def test_as_a_scikit_learn_model():
     scaled = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor())
     regressor, wave = compat.convert_river_to_sklearn(scaled), np.sin(2 * X[:, 0]) + X[:, 1]
     assert regressor.fit(X[:1000], wave[:1000]).score(X[1000:], wave[1000:]) > 0.8
-
-
-def test_a_running_statistic_beside_the_model():
-    """river's target aggregation in a union before our model."""
-    union = compose.TransformerUnion(
-        compose.Select("1", "2") | preprocessing.StandardScaler(),
-        feature_extraction.Agg(on="1", by="2", how=stats.Mean()),
-    )
-    assert isinstance(union | model(), base.Estimator)
-    samples = [({"1": x["1"], "2": round(x["2"])}, y) for x, y in BANANAS]
-    assert score(union | model(), samples, scaled=False) > 0.74  # one coordinate is rounded

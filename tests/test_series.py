@@ -211,26 +211,6 @@ def test_a_model_learns_from_the_features_it_predicted_from():
     assert [x.get("y_lag1") for x in watched.learned.values()] == [None] * 24 + targets[: 200 - 24]
 
 
-def test_predicting_changes_no_lag_of_the_target():
-    model = learn(Lags(), sensors(20))
-    x = {"t": 99, "sensor": "a"}
-    first = model.transform_one(x)
-    for t in range(100, 150):
-        assert model.transform_one({**x, "t": t}) == {**first, "t": t}
-    model.learn_one({**x, "t": 120}, 5.0)
-    assert model.transform_one(dict(reversed(x.items()))) == first  # in any order of names
-    assert model.transform_one({**x, "t": 98})["y_lag1"] == 5.0
-
-
-def test_learning_without_predicting_is_the_same():
-    both, one = Lags(of=("a",)), Lags(of=("a",))
-    for x, y in sensors(50):
-        both.transform_one(x)
-        both.learn_one(x, y)
-        one.learn_one(x, y)
-    assert both._groups == one._groups and not one._issued
-
-
 def test_what_waits_is_bounded():
     model = Lags(pending=10)
     for t in range(50):
@@ -289,16 +269,6 @@ def test_equal_values_of_other_types_are_equal():
     stamp = pandas.Timestamp(NOON)
     assert identity({"t": stamp}) == identity({"t": NOON}) != identity({"t": stamp + pandas.Timedelta(1, "ns")})
     assert identity({"t": pandas.NaT}) == identity({"t": None})
-
-
-def test_values_that_python_hashes_alike_have_lags_of_their_own():
-    """hash(-1) == hash(-2)."""
-    model = Lags((1,))
-    model.learn_one({"a": 0}, 5.0)
-    model.transform_one({"a": -1})
-    model.learn_one({"a": 3}, 6.0)
-    assert model.transform_one({"a": -1})["y_lag1"] == 5.0
-    assert model.transform_one({"a": -2})["y_lag1"] == 6.0
 
 
 def test_a_late_target_of_a_forgotten_group_is_learned(monkeypatch):
@@ -397,13 +367,6 @@ def test_samples_without_dates_stay_as_they_are():
         assert found == x and found is not x
     assert Dates(strings=True).transform_one({"b": "one-way", "c": "2023-02-29"}) == {"b": "one-way", "c": "2023-02-29"}
     assert [*Dates(strings=True).transform_one(x)][:4] == ["a", "c", 4, "d"], "encoded dates follow the others"
-
-
-def test_long_texts_that_wait_are_not_kept():
-    lags = Lags(1, of=["text"])
-    for i in range(100):
-        lags.transform_one({"text": str(i) * 50_000})
-    assert len(pickle.dumps(lags)) < 50_000
 
 
 @pytest.mark.parametrize(

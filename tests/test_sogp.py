@@ -1,4 +1,4 @@
-"""SOGP against the equations with S itself, step by step; results of the literature; long streams."""
+"""SOGP against the equations with S itself, step by step; results of the literature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import random
 
 import numpy as np
 import pytest
-from river import datasets, preprocessing
 
 import river_okl
 from benchmarks import filters
@@ -84,18 +83,6 @@ def test_smooth_series_follow_the_equations_in_extended_precision(jitter, forget
     f._check()
 
 
-def test_a_smooth_function_is_fitted_as_by_a_gaussian_process_on_the_same_points():
-    model = river_okl.SOGPRegressor(kernels.RBF(5.0), budget=60, noise=1e-6, prior_variance=1.0)
-    X = np.random.default_rng(1).uniform(-3.0, 3.0, 3000)
-    for x in X.tolist():
-        model.learn_one({"x": x}, math.sin(6.0 * x))
-    points = np.array([z["x"] for z, _ in model.support_vectors])
-    K = np.exp(-5.0 * (points[:, None] - points[None]) ** 2) + 1e-6 * np.eye(len(points))
-    alpha = np.linalg.solve(K, np.sin(6.0 * points))
-    for x in np.linspace(-2.9, 2.9, 100).tolist():
-        assert model.predict_one({"x": x}) == pytest.approx(np.exp(-5.0 * (x - points) ** 2) @ alpha, abs=1e-3)
-
-
 def test_below_the_budget_it_is_the_exact_gaussian_process():
     """λ = 1 and no eviction: the closed form of Gaussian process regression."""
     stream = streams.dense(streams.REGRESSION, n=60)
@@ -136,15 +123,6 @@ def test_a_third_label_keeps_the_binary_posterior():
     model.learn_one({"x0": 50.0, "x1": 0.0, "x2": 0.0, "x3": 0.0}, 7.0)
     after = [model.predict_one(x) for x, _ in stream[:100]]
     assert sum(a == b for a, b in zip(before, after, strict=True)) >= 90
-
-
-@pytest.mark.parametrize("forgetting", [1.0, 0.999])
-def test_a_long_stream_keeps_its_invariants(forgetting):
-    model = preprocessing.StandardScaler() | river_okl.SOGPClassifier(budget=20, forgetting=forgetting)
-    for _ in range(3):
-        for x, y in datasets.Bananas().take(3000):
-            model.learn_one(x, y)
-    model[-1]._f._check()
 
 
 def test_intervals_have_the_requested_coverage():

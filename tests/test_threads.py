@@ -18,7 +18,7 @@ import types
 
 import pandas as pd
 import pytest
-from river import optim, preprocessing
+from river import preprocessing
 
 import river_okl
 from river_okl import kernels
@@ -458,30 +458,6 @@ def test_a_child_has_a_model_between_two_samples_or_an_error(name, restless):
         fates = [forked(in_child) for _ in range(12)]
     assert {*fates} <= {FREE, GONE}
     assert forked(in_child) == FREE
-
-
-@forks
-def test_a_loss_may_fork():
-    """The step goes on in both processes."""
-    children, parent = [], os.getpid()
-
-    class Forking(optim.losses.Squared):
-        def gradient(self, y_true, y_pred):
-            if len(children) == 0 and os.getpid() == parent:
-                children.append(os.fork())
-            return super().gradient(y_true, y_pred)
-
-    model = river_okl.BOGDRegressor(loss=Forking(), budget=8)
-    stream = streams.dense("regression", 30)
-    try:
-        model.learn_stream(stream)
-    except BaseException:
-        if os.getpid() != parent:
-            os._exit(FAILED)
-        raise
-    if os.getpid() != parent:
-        exit_with(lambda: model.learn_stream(stream))
-    assert fate_of(children[0]) == FREE
 
 
 class Nested:

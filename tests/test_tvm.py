@@ -17,7 +17,7 @@ from river_okl._core.function import dual
 from river_okl.algorithms import tvm
 from tests import reference, streams
 from tests.discovery import snapshot
-from tests.test_interrupts import Interrupt, before_line, interrupted
+from tests.test_interrupts import before_line, interrupted
 
 KERNEL = kernels.RBF(0.5)
 MERGING = pytest.mark.parametrize("merging", ["global", "nearest"])
@@ -227,24 +227,6 @@ def test_parameters_are_checked():
 # Interruptions ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "between", "_bordered", "_without"])
-def test_an_exception_during_planning_leaves_the_model_unchanged(monkeypatch, where):
-    stream = streams.dense("classification", 80)
-    model = TVMClassifier(KERNEL, budget=6)
-    model.learn_stream(stream[:40])
-    other, points = copy.deepcopy(model), (model.support_vectors, model._mass.tolist())
-    with monkeypatch.context() as patch:
-        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(Interrupt))
-        with pytest.raises(Interrupt):
-            model.learn_one(*stream[40])
-    assert (model.support_vectors, model._mass.tolist()) == points
-    check(model)
-    for one in (model, other):
-        one.learn_stream(stream[40:])
-    for x, _ in stream:
-        assert model.decision_function_one(x) == pytest.approx(other.decision_function_one(x), rel=1e-8)
-
-
 def test_an_exception_before_any_line_leaves_a_working_model():
     stream = streams.dense("classification", 80)
     start = TVMClassifier(KERNEL, budget=6)
@@ -334,16 +316,3 @@ def test_the_common_start_counts_once():
         assert merged._mass[:, label].sum() == pytest.approx(sum(own == y for _, own in stream))
     right = [np.mean([model.predict_one(x) == y for x, y in stream]) for model in (start, *models, merged)]
     assert right[-1] >= np.mean(right[1:-1]) - 0.02
-
-
-def test_the_cost_of_a_smaller_budget():
-    models = three_shards(streams.dense("classification", 90), budget=30)
-    exact, errors = river_okl.merge(models, budget=90).support_vectors, []
-    kappa = reference.rbf(0.5)
-    for budget in (8, 20, 40):
-        merged = river_okl.merge(models, budget=budget)
-        check(merged)
-        assert merged.n_support_vectors == budget
-        terms = exact + [(z, -a) for z, a in merged.support_vectors]
-        errors.append(sum(a * b * kappa(x, z) for x, a in terms for z, b in terms))
-    assert errors[0] > errors[1] > errors[2] > 0.0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import river_okl
-from river_okl import checkpoint
 from tests import streams
 
 FIVE = range(5)
@@ -169,15 +168,6 @@ def test_heavy_first_weights_do_not_silence_the_others(cls, weight, heavy):
     assert errors(cls(), Z, y, weights)[3000:].mean() < 2.0 * errors(cls(), Z, y)[3000:].mean()
 
 
-def test_few_light_weights_after_heavy_ones_count_as_before():
-    """A heavy sample among light ones is no first sample: its weight stays in the mean."""
-    model = river_okl.OKLClassifier()
-    for t, x in enumerate(np.random.default_rng(8).normal(size=(30, 2)).tolist()):
-        model.learn_one(dict(enumerate(x)), x[0] > 0.0, w=100.0 if t % 5 == 0 else 1.0)
-    count, mean, _ = model._f.state()["weights"]
-    assert count == 30.0 and mean == pytest.approx(20.8)
-
-
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor, river_okl.OKLDetector])
 def test_units_in_force_are_converted_exactly(cls):
     """Points are the same in the features' own units, and so are functions of them, whatever the units in force."""
@@ -203,23 +193,6 @@ def test_units_in_force_are_converted_exactly(cls):
     for x, _ in stream[:50]:
         found = [g.predict(x)[0] if task == "regression" else g.probabilities(x)[1] for g in (f, other)]
         assert found[0] == pytest.approx(found[1], abs=0.1 * (f.state()["size"] if task == "regression" else 1.0))
-
-
-def test_a_checkpoint_keeps_units_that_are_not_settled():
-    """Features in a run of outliers, after a jump and in their first samples."""
-    rng, model = np.random.default_rng(9), river_okl.OKLRegressor()
-    X = rng.normal(size=(600, 3))
-    X[560:, 0] += 50.0
-    X[592:, 1] += 50.0
-    for t, x in enumerate(X.tolist()):
-        sample = {"a": x[0], "b": x[1]} | ({"c": x[2]} if t > 597 else {})
-        model.learn_one(sample, x[0])
-    other = checkpoint.loads(checkpoint.dumps(model))
-    assert not model._f.state()["scaler"]["settled"].all()
-    for x in rng.normal(50.0, 1.0, size=(200, 3)).tolist():
-        sample = dict(zip("abc", x, strict=True))
-        assert model.predict_one(sample) == other.predict_one(sample)
-        model.learn_one(sample, x[0]), other.learn_one(sample, x[0])
 
 
 def test_shards_in_different_units_are_merged_in_one():

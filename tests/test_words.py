@@ -88,19 +88,6 @@ def test_strings_and_gaps_are_informative(cls):
     assert np.mean(off[400:]) < 0.02
 
 
-@each_mixture
-def test_strings_may_be_unknown_or_late(cls):
-    model = cls()
-    assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
-    learn(model, samples(cls, 50))
-    before = knowledge(model)
-    said(model, [{"a": "new", "b": None, "colour": "violet", "size": "large"}])
-    assert knowledge(model) == before, "a prediction counts no word"
-    learn(model, [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))])
-    assert {("late", word) for word in "abc"} <= words_of(model)
-    model._f._check()
-
-
 def test_none_nan_and_na_are_the_same_gap():
     pd = pytest.importorskip("pandas")
     gaps = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), pd.NA, pd.NaT]

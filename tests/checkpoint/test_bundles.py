@@ -21,28 +21,6 @@ from river_okl.checkpoint import CheckpointError
 from tests.checkpoint.files import assembled, little_memory, pieces, rbp
 from tests.discovery import snapshot
 
-METRICS = [
-    *(metrics.Accuracy, metrics.F1, metrics.MacroF1, metrics.WeightedJaccard, metrics.MCC, metrics.ConfusionMatrix),
-    *(metrics.LogLoss, metrics.ROCAUC, metrics.CrossEntropy, metrics.MAE, metrics.RMSLE, metrics.R2),
-]
-
-
-def updated(metric, n=100, seed=1):
-    rng = random.Random(seed)
-    for _ in range(n):
-        if isinstance(metric, metrics.base.RegressionMetric):
-            metric.update(rng.uniform(1, 2), rng.uniform(1, 2))
-        elif isinstance(metric, metrics.LogLoss | metrics.ROCAUC):
-            metric.update(rng.random() < 0.5, {True: rng.random()})
-        elif isinstance(metric, metrics.CrossEntropy):
-            metric.update("a", {"a": rng.uniform(0.1, 1), "b": 0.5})
-        elif isinstance(metric, metrics.base.BinaryMetric):
-            metric.update(rng.random() < 0.5, rng.random() < 0.5, rng.random())
-        else:
-            metric.update(rng.choice("abc"), rng.choice("abd"), rng.random())
-    return metric
-
-
 COMPILED = [
     *(drift.ADWIN, stats.Quantile, stats.IQR, stats.EWMean, stats.EWVar, stats.Kurtosis, stats.Skew, stats.PeakToPeak),
     *(lambda: stats.RollingIQR(window_size=9), lambda: stats.RollingQuantile(0.3, window_size=9)),
@@ -50,22 +28,8 @@ COMPILED = [
 ]
 
 
-@pytest.mark.parametrize("cls", METRICS, ids=lambda cls: cls.__name__)
-def test_metrics_resume_exactly(cls):
-    metric = updated(cls())
-    loaded = checkpoint.loads(checkpoint.dumps(metric))
-    for _ in range(2):
-        assert str(loaded) == str(metric) and checkpoint.dumps(loaded) == checkpoint.dumps(metric)
-        if cls is not metrics.ConfusionMatrix:
-            assert loaded.get() == metric.get()
-        if hasattr(metric, "cm"):
-            assert loaded.cm.data == metric.cm.data and loaded.works_with(rbp()) == metric.works_with(rbp())
-        updated(loaded, 50, seed=2)
-        updated(metric, 50, seed=2)
-
-
-@pytest.mark.parametrize("options", [{}, {"delta": 0.5, "clock": 1, "max_buckets": 2}, {"max_buckets": 9}], ids=str)
-@pytest.mark.parametrize("n", [0, 1, 5, 6, 40, 999, 5000])
+@pytest.mark.parametrize("options", [{}, {"delta": 0.5, "clock": 1, "max_buckets": 2}], ids=str)
+@pytest.mark.parametrize("n", [0, 6, 5000])
 def test_adwin_resumes_exactly(options, n):
     rng = random.Random(n)
     detector = drift.ADWIN(**options)

@@ -10,7 +10,7 @@ import pytest
 from river import optim
 
 import river_okl
-from river_okl import checkpoint, kernels, losses
+from river_okl import checkpoint, kernels
 from river_okl.checkpoint import CheckpointError
 from tests import streams
 from tests.checkpoint.files import assembled, edited, learned, pieces, root, try_to_use
@@ -71,13 +71,9 @@ KERNELS = [
 ]
 PARAMETERS = [
     *[(river_okl.OLKClassifier, {"kernel": kernel}) for kernel in KERNELS],
-    (river_okl.OLRDClassifier, {"loss": optim.losses.Log(weight_pos=2.0)}),
     (river_okl.OLRDClassifier, {"loss": optim.losses.Hinge(threshold=0.5), "radius": 1e300}),
     (river_okl.OLRDClassifier, {"learning_rate": optim.schedulers.Optimal(optim.losses.Hinge(), alpha=0.01)}),
-    (river_okl.OLRDRegressor, {"loss": losses.EpsilonInsensitive(0.3)}),
     (river_okl.OLRDRegressor, {"loss": optim.losses.Quantile(0.9)}),
-    (river_okl.OLRDRegressor, {"loss": optim.losses.Huber(0.2)}),
-    (river_okl.OLRDRegressor, {"learning_rate": optim.schedulers.InverseScaling(0.5, power=0.3)}),
     (river_okl.AVPClassifier, {"radius": math.inf}),
 ]
 

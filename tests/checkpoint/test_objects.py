@@ -8,9 +8,8 @@ import warnings
 
 import pytest
 import river.api
-from river import base, linear_model, naive_bayes, preprocessing, tree
+from river import base, linear_model, preprocessing
 
-import river_okl
 from river_okl import checkpoint
 from river_okl.checkpoint import CheckpointError
 from tests.checkpoint.files import assembled, edited, pieces, rbp
@@ -155,17 +154,3 @@ def test_attributes_are_set_and_no_code_is_called():
     document, arrays = pieces(scaler)
     del document["entries"][0]["attributes"]["window_size"]  # its __setstate__ would add it
     assert "window_size" not in vars(checkpoint.loads(assembled(document, arrays)))
-
-
-def test_trees_and_our_models_in_one_file(tmp_path):
-    model = preprocessing.StandardScaler() | river_okl.OKLClassifier()
-    bundle = {"ours": model, "tree": tree.HoeffdingTreeClassifier(grace_period=20), "bayes": naive_bayes.GaussianNB()}
-    rng = random.Random(1)
-    for _ in range(300):
-        x = {"a": rng.random(), "b": rng.random()}
-        for each in bundle.values():
-            each.learn_one(x, x["a"] > x["b"])
-    river_okl.save(bundle, tmp_path / "all.okl")
-    loaded = river_okl.load(tmp_path / "all.okl")
-    for name, each in bundle.items():
-        assert loaded[name].predict_proba_one(x) == each.predict_proba_one(x)

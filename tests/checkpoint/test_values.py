@@ -83,6 +83,7 @@ def annotated():
         (kernels.RBF(), "it is RBF"),
         (compose.FuncTransformer(lambda x: x) | river_okl.RBPClassifier(), r"^Pipeline\.<lambda>\.func is <function"),
         (compose.FuncTransformer(len) | river_okl.RBPClassifier(), r"^Pipeline\..*\.func is <built-in function len"),
+        (compose.SelectType(Text) | river_okl.RBPClassifier(), r"SelectType\.types is <class .*Text.*use pickle"),
         (multiclass.OneVsRestClassifier(UsersClassifier()), r"^OneVsRestClassifier\.classifier is .*UsersClassifier"),
         (5, "5, an int"),
         (annotated(), "note"),

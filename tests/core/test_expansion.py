@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from river_okl._core.store.sample import Frame
-from tests.core.expansions import KERNELS, OPTIONS, RBF, act, expand, filled, point, put
+from tests.core.expansions import KERNELS, OPTIONS, act, expand, filled, point, put
 from tests.discovery import snapshot, unchanged
 
 
@@ -180,22 +180,6 @@ def test_ties_of_the_smallest_go_to_the_oldest():
     assert f.smallest() == 2
 
 
-def test_an_empty_expansion():
-    f = expand(norm=True, values=True, inverse=True)
-    assert f.evaluate({"a": 1.0}) == 0.0
-    assert f.norm2 == 0.0
-    assert f.project() == 1.0
-    assert f.row.shape == f.coefficients.shape == f.values.shape == f.projection.shape == (0,)
-    assert f.gram().shape == f.inverse.shape == (0, 0)
-    f.absorb(1.0)
-    f.scale(0.5)
-    f.keep([])
-    for call in (f.oldest, f.smallest):
-        with pytest.raises(IndexError):
-            call()
-    f._check()
-
-
 def test_outputs_share_the_support_vectors():
     f, rng = expand(n_outputs=3, norm=True), random.Random(14)
     for t in range(15):
@@ -215,23 +199,3 @@ def test_outputs_share_the_support_vectors():
             read((1.0,) * 4)
     with pytest.raises(IndexError, match="output"):
         f.add(1.0, 5)
-
-
-def test_calls_before_the_first_sample_raise():
-    f = expand(inverse=True)
-    for call in (lambda: f.add(1.0), f.project, lambda: f.absorb(1.0), lambda: f.row, lambda: f.self_similarity):
-        with pytest.raises(RuntimeError, match="evaluate a sample first"):
-            call()
-
-
-def test_wrong_sizes_are_rejected():
-    f = filled(5, inverse=True)
-    for values in ([1.0], range(6)):
-        with pytest.raises(ValueError, match="5 support vectors"):
-            f.coefficients = values
-        with pytest.raises(ValueError, match="5 support vectors"):
-            f.inverse_times(values)
-    with pytest.raises(RuntimeError, match="twice"):
-        f.__init__(RBF._terms())
-    with pytest.raises(ValueError, match="outputs"):
-        expand(n_outputs=0)

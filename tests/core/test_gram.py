@@ -1,4 +1,4 @@
-"""The Gram matrix, its inverse and the norm: rounding in long runs, projections."""
+"""The Gram matrix, its inverse and the norm: rounding in long runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from river_okl import kernels
-from tests.core.expansions import KERNELS, expand, filled, point, put
+from tests.core.expansions import KERNELS, expand, point, put
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
@@ -71,44 +70,3 @@ def test_ten_thousand_near_duplicates_and_their_inverse(spread):
     assert np.abs(f.coefficients).max() < 1e3
     assert math.sqrt(f.norm2) < 10.0
     f._check()
-
-
-def test_the_inverse_is_the_inverse():
-    rng, f = random.Random(10), filled(60, kernels.Laplacian(1.0), d=4, density=1.0, inverse=True)
-    for _ in range(300):
-        f.evaluate(point(rng, d=4, density=1.0))
-        f.remove(rng.randrange(60))
-        f.add(1.0)
-    gram = f.gram()
-    assert np.abs(f.inverse @ gram - np.eye(60)).max() < 1e-9
-    x = point(rng, d=4, density=1.0)
-    f.evaluate(x)
-    d = np.linalg.solve(gram, f.row)
-    np.testing.assert_allclose(f.projection, d, rtol=1e-7, atol=1e-10)
-    assert f.project() == pytest.approx(1.0 - f.row @ d, rel=1e-8)
-    v = np.arange(60.0)
-    np.testing.assert_allclose(f.inverse_times(v), np.linalg.solve(gram, v), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(f.gram_times(v), gram @ v, rtol=1e-12, atol=1e-12)
-
-
-def test_absorbing_is_the_orthogonal_projection():
-    f = filled(20, kernels.RBF(0.3), d=3, density=1.0, inverse=True, norm=True)
-    x = point(random.Random(11), d=3, density=1.0)
-    before, alpha = f.norm2, f.coefficients
-    value, residue = f.evaluate(x), f.project()
-    f.absorb(0.7)
-    d = (f.coefficients - alpha) / 0.7
-    np.testing.assert_allclose(f.gram() @ d, f.row, rtol=1e-9)
-    assert f.norm2 == pytest.approx(before + 1.4 * value + 0.49 * (1.0 - residue), rel=1e-9)
-    # a point of the support set is its own projection
-    f.evaluate(f.point(7))
-    assert f.project() <= 1e-12
-    np.testing.assert_allclose(f.projection, np.eye(20)[7], atol=1e-6)
-
-
-def test_projections_require_the_inverse():
-    f = filled(3)
-    f.evaluate({0: 1.0})
-    for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse, lambda: f.inverse_times([1.0] * 3)):
-        with pytest.raises(RuntimeError, match="inverse"):
-            call()

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from river_okl import kernels
-from river_okl._core.function.expansion import Expansion
 from river_okl._core.simd import SIMD_VARIANTS
 from river_okl._core.store.sample import Frame
 from tests.core.expansions import DEFINITIONS, KERNELS, RBF, distance2, dot, expand, filled, point, put, run_python
@@ -32,13 +31,6 @@ def test_kernels_match_their_definitions(kernel, density):
         assert value == pytest.approx(float(np.dot(alpha, row)), rel=1e-12, abs=1e-12)
         assert f.self_similarity == pytest.approx(kappa(x, x), rel=1e-14)
     np.testing.assert_allclose(f.gram(), [[kappa(a, b) for b in points] for a in points], rtol=1e-12, atol=1e-13)
-
-
-def test_too_many_terms_are_rejected():
-    with pytest.raises(ValueError, match="16 terms"):
-        Expansion(kernels.RBF(0.1)._terms() * 17)
-    with pytest.raises(ValueError, match="32 factors"):
-        Expansion(((1.0, kernels.RBF(0.1)._terms()[0][1] * 33),))
 
 
 def test_the_exponential_is_accurate():
@@ -103,20 +95,6 @@ def test_products_of_long_and_short_vectors(kernel, size):
     for _ in range(20):
         f.evaluate({name: size * value for name, value in point(rng).items()})
         assert (abs(f.row) <= np.sqrt(f.self_similarities * f.self_similarity) * (1.0 + 1e-3) + 1e-300).all()
-
-
-def test_rows_follow_positions():
-    f, rng = filled(20, d=3, density=1.0), random.Random(15)
-    x = point(rng, d=3, density=1.0)
-    f.evaluate(x)
-    row = f.row
-    f.remove(4)
-    expected = row[:-1].copy()
-    expected[4] = row[-1]
-    assert (f.row == expected).all()
-    f.add(0.5)
-    assert f.row[-1] == 1.0
-    assert (f.row[:-1] == expected).all()
 
 
 def test_the_memo_notices_changed_coefficients():
