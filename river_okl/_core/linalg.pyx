@@ -73,17 +73,6 @@ def transposed_times(const double[:, :] A, const double[::1] v):
     return out
 
 
-def product(const double[:, :] A, const double[:, :] B):
-    """Return A B."""
-    cdef Py_ssize_t ld = leading(A, False), of_other = leading(B, False), n = B.shape[1]
-    check_length(B.shape[0], A.shape[1])
-    out = np.zeros((A.shape[0], n))
-    cdef double[:, ::1] view = out
-    if out.size and A.shape[1]:
-        linalg.add_product(&A[0, 0], ld, 1, A.shape[0], &B[0, 0], of_other, n, A.shape[1], False, &view[0, 0], n)
-    return out
-
-
 def symmetric_times(const double[:, :] A, const double[::1] v):
     """Return A v for a symmetric A, from its lower triangle."""
     cdef Py_ssize_t ld = leading(A, True)
@@ -92,31 +81,6 @@ def symmetric_times(const double[:, :] A, const double[::1] v):
     cdef double[::1] view = out
     if A.shape[0]:
         linalg.symmetric_times(&A[0, 0], ld, A.shape[0], 1.0, &v[0], 0.0, &view[0])
-    return out
-
-
-def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
-    """Return ``symmetric_times`` for every row of V."""
-    cdef Py_ssize_t ld = leading(A, True), i
-    check_length(V.shape[1], A.shape[0])
-    out = np.zeros((V.shape[0], V.shape[1]))
-    cdef double[:, ::1] view = out
-    if A.shape[0]:
-        for i in range(V.shape[0]):
-            linalg.symmetric_times(&A[0, 0], ld, A.shape[0], 1.0, &V[i, 0], 0.0, &view[i, 0])
-    return out
-
-
-def row_dots(const double[:, ::1] X, const double[:, ::1] Y):
-    """Return ``dot`` of corresponding rows of X and Y."""
-    cdef Py_ssize_t i
-    check_length(Y.shape[0], X.shape[0])
-    check_length(Y.shape[1], X.shape[1])
-    out = np.zeros(X.shape[0])
-    cdef double[::1] view = out
-    if X.shape[1]:
-        for i in range(X.shape[0]):
-            view[i] = linalg.dot(&X[i, 0], &Y[i, 0], X.shape[1])
     return out
 
 
@@ -237,6 +201,14 @@ cdef class Triangle(Owner):
         for j in range(i + 1, last):
             a[j * ld + i] = a[last * ld + j]
         a[i * ld + i] = a[last * ld + last]
+
+    cdef void erase(self, Py_ssize_t i) noexcept nogil:
+        """Set row and column i to zeros."""
+        cdef Py_ssize_t j
+        self.settle()
+        memset(self.numbers + i * self.capacity, 0, (i + 1) * 8)
+        for j in range(i + 1, self.n):
+            self.numbers[j * self.capacity + i] = 0.0
 
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil:
         """Set ``out`` to row i in full."""

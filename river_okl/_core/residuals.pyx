@@ -14,7 +14,6 @@ time.  After 2 ``REGRESSION_MEMORY`` samples S and n are halved.
 """
 
 from libc.math cimport fmax, log, sqrt
-from libc.string cimport memset
 
 import numpy as np
 
@@ -103,7 +102,7 @@ cdef class Residuals(Table):
 
     cpdef void forget(self, Axis axis, list items) noexcept:
         """Remove the features at these places, which the scaler has forgotten."""
-        cdef Py_ssize_t i, j, place, ld = self.inverse.capacity
+        cdef Py_ssize_t i, place
         for place in items:
             i = 1 + place
             if i >= self.inverse.n:
@@ -111,10 +110,7 @@ cdef class Residuals(Table):
             self.inverse.row(i, self.column)
             if self.column[i] > 0.0:
                 self.inverse.move(-1.0 / self.column[i], self.column)
-                self.inverse.settle()
-            memset(self.inverse.numbers + i * ld, 0, (i + 1) * 8)  # rounding errors remain
-            for j in range(i + 1, self.inverse.n):
-                self.inverse.numbers[j * ld + i] = 0.0
+            self.inverse.erase(i)  # rounding errors remain
 
     def _check(self):
         inverse = self.inverse.matrix()

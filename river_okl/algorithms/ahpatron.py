@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.linalg import row_dots, symmetric_times_rows
+from river_okl._core.linalg import dot, symmetric_times
 from river_okl.algorithms.support import TIE, solve_with_ridge
 from river_okl.checks import Budget, check_between, check_learning_rate, check_positive, rate
 from river_okl.kernels import Kernel
@@ -218,11 +218,11 @@ def _halve(f: Expansion, ridge: float) -> None:
     K2, values = f.rows_among(S2)
     alpha = f.columns
     alpha2 = np.ascontiguousarray(alpha[S2].T)
-    lost = values - symmetric_times_rows(K2, alpha2)  # K₂₁ α₁: the evicted terms, evaluated at S₂
+    lost = values - [symmetric_times(K2, of_label) for of_label in alpha2]  # K₂₁ α₁: the evicted terms, evaluated at S₂
     alpha2 += solve_with_ridge(K2, lost, ridge)  # eq. (9)
     alpha[S2] = alpha2.T
     f.columns = alpha
-    f.keep(S2, row_dots(alpha2, symmetric_times_rows(K2, alpha2)))
+    f.keep(S2, np.array([dot(of_label, symmetric_times(K2, of_label)) for of_label in alpha2]))
     halved = math.sqrt(f.refresh_norm2())
     if halved > CANCELLED * norm:
         f.scale(norm / halved)

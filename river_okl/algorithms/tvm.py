@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.function.dual import cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.linalg import symmetric_times_rows
+from river_okl._core.linalg import symmetric_times
 from river_okl.algorithms.support import DEPENDENT, TIE, Arrays, between
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
@@ -165,7 +165,7 @@ class TVMClassifier(KernelClassifier):
 
     def _leaving(self, f: Expansion, K: Arrays, masses: Arrays, columns: Arrays) -> list[int]:
         """The prototype to evict, or the two to fuse, the older first."""
-        distances = _distances(symmetric_times_rows(K, np.ascontiguousarray(columns.T)))
+        distances = _distances(np.array([symmetric_times(K, column) for column in np.ascontiguousarray(columns.T)]))
         farthest = f.oldest_of_least(-distances, KUHN_TUCKER / TIE)  # within the solver's tolerance it is a tie
         if self._is_beyond(float(distances[farthest])):
             return [farthest]

@@ -9,9 +9,7 @@ import argparse
 import contextlib
 import csv
 import os
-import shutil
 import sys
-import textwrap
 from typing import NoReturn
 
 import river_okl
@@ -24,78 +22,50 @@ accuracy (regression: the mean absolute error), the time of one prediction plus 
 vectors and the memory of the model. --save keeps a model, --load applies it or resumes its training.
 """
 
-# Paragraphs, and pairs of an argument and its meaning.
-DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
-    (
-        "data",
-        (
-            ("--data Phishing", "a data set of river.datasets, downloaded if necessary"),
-            ("--data 'Waveform(seed=1)'", f"{ENDLESS:,} samples of a generator of river.datasets.synth"),
-            ("--data a9a", "a data set of river_okl.datasets: LIBSVM sets by name"),
-            ("""--data 'LIBSVM("a9a", part="both")'""", "the same, with parameters"),
-            ("--data sales.csv --target price", "a table (the default target is the last column)"),
-            ("--data sales.parquet --drop id", "the same without a column"),
-            ("--data 'sales-*.csv'", "several files"),
-            ("--data data.libsvm", "label index:value index:value ..."),
-            ("--data -", "standard input"),
-            "Tables are CSV, Parquet or JSON, compressed or not, read by DuckDB: pip install 'river_okl[cli]'. Columns "
-            "are numbers, dates or strings. OKL* take them as they come; for other models strings are one-hot encoded "
-            "and dates become numbers. Empty cells are missing values. A column that is numeric but for a few cells is "
-            "an error, unless --na or --string names them. Rows without a target are skipped. A target with fractions "
-            "or more than 20 different numbers means regression, any other classification, unless --task is given. The "
-            "larger of two labels is positive; binary classifiers learn more than two one-vs-rest. Numbers are "
-            "standardized for all models except OKL*, which do that themselves, outside the measured time; strings are "
-            "not, nor a libsvm file whose first thousand samples omit zeros.",
-        ),
-    ),
-    (
-        "models",
-        (
-            ("OLRDClassifier", "a class of river_okl or of river"),
-            ("tree.HoeffdingTreeClassifier", "the same with river's module"),
-            ("majority, mean, last", "baselines: the most frequent label, the mean, the last label or target"),
-            ("'OLRDClassifier(budget=50, seed=1)'", "with parameters: constants, kernels, losses, schedulers"),
-            ("'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'", "a sum of kernels"),
-        ),
-    ),
-    (
-        "examples",
-        (
-            ("python -m river_okl", ""),
-            ("python -m river_okl --data Elec2 --samples 20000 --plot curves.png", ""),
-            ("python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier", ""),
-            ("python -m river_okl --data big.csv --workers 2", ""),
-            ("python -m river_okl --data wine.csv --target quality --json > wine.json", ""),
-            ("python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier majority", ""),
-            ("python -m river_okl --data sales.csv --save sales.okl OKLClassifier", ""),
-            ("python -m river_okl --load sales.okl --data new.csv --predictions out.csv", ""),
-        ),
-    ),
-)
+DETAILS = f"""\
+data:
+  --data Phishing                     a data set of river.datasets, downloaded if necessary
+  --data 'Waveform(seed=1)'           {ENDLESS:,} samples of a generator of river.datasets.synth
+  --data a9a                          a data set of river_okl.datasets: LIBSVM sets by name
+  --data 'LIBSVM("a9a", part="both")' the same, with parameters
+  --data sales.csv --target price     a table (the default target is the last column)
+  --data sales.parquet --drop id      the same without a column
+  --data 'sales-*.csv'                several files
+  --data data.libsvm                  label index:value index:value ...
+  --data -                            standard input
+
+  Tables are CSV, Parquet or JSON, compressed or not, read by DuckDB: pip install
+  'river_okl[cli]'. Columns are numbers, dates or strings. OKL* take them as they come; for other
+  models strings are one-hot encoded and dates become numbers. Empty cells are missing values. A
+  column that is numeric but for a few cells is an error, unless --na or --string names them. Rows
+  without a target are skipped. A target with fractions or more than 20 different numbers means
+  regression, any other classification, unless --task is given. The larger of two labels is
+  positive; binary classifiers learn more than two one-vs-rest. Numbers are standardized for all
+  models except OKL*, which do that themselves, outside the measured time; strings are not, nor a
+  libsvm file whose first thousand samples omit zeros.
+
+models:
+  OLRDClassifier                      a class of river_okl or of river
+  tree.HoeffdingTreeClassifier        the same with river's module
+  majority, mean, last                baselines: the most frequent label, the mean, the last label or target
+  'OLRDClassifier(budget=50, seed=1)' with parameters: constants, kernels, losses, schedulers
+  'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())' a sum of kernels
+
+examples:
+  python -m river_okl
+  python -m river_okl --data Elec2 --samples 20000 --plot curves.png
+  python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier
+  python -m river_okl --data big.csv --workers 2
+  python -m river_okl --data wine.csv --target quality --json > wine.json
+  python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier majority
+  python -m river_okl --data sales.csv --save sales.okl OKLClassifier
+  python -m river_okl --load sales.okl --data new.csv --predictions out.csv
+"""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         _fail(message)
-
-    def format_help(self) -> str:
-        """Return argparse's help, followed by DETAILS wrapped to the terminal."""
-        width = max(30, min(shutil.get_terminal_size().columns, 100) - 2)
-        lines = [super().format_help()]
-        for title, entries in DETAILS:
-            lines.append(f"{title}:")
-            for entry in entries:
-                if isinstance(entry, str):
-                    lines += ["", *textwrap.wrap(entry, width, initial_indent="  ", subsequent_indent="  ")]
-                    continue
-                left, right = entry
-                if len(left) > 36 or width < 80:
-                    lines.append(f"  {left}")
-                    lines += textwrap.wrap(right, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
-                else:
-                    lines.append(f"  {left:36}{right}")
-            lines.append("")
-        return "\n".join(lines)
 
 
 def _fail(message: str) -> NoReturn:
@@ -118,6 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m river_okl",
         description=HELP,
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "models",

@@ -11,10 +11,11 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from river import base, compose, preprocessing
+from river import base, preprocessing
 
 from river_okl._core.store.sample import is_gap, is_number, number, shown
 from river_okl.checks import check_flag
+from river_okl.intervals import predict_interval_one
 from river_okl.series import Dates, is_date, parsed
 
 __all__ = ["Numeric", "Schema", "TableClassifier", "TableRegressor"]
@@ -264,8 +265,5 @@ class TableRegressor(_TableModel, base.Regressor):
     """A regressor of the rows of a file; see `TableClassifier` for the rows and the parameters."""
 
     def predict_interval_one(self, x: dict[Hashable, Any], *args: Any, **kwargs: Any) -> Any:
-        """Return the interval that the model predicts for a row; AttributeError if the model has no intervals."""
-        sample, model = self._schema.sample(x), self.model
-        if isinstance(model, compose.Pipeline):  # has no such method
-            sample, model = model.transform_one(sample), model[-1]
-        return model.predict_interval_one(sample, *args, **kwargs)
+        """Return the interval that the model predicts for a row; TypeError if the model has no intervals."""
+        return predict_interval_one(self.model, self._schema.sample(x), *args, **kwargs)

@@ -45,10 +45,8 @@ class Detectors(Merging):
         self.take(shards, Scored)
         self.names = list(dict.fromkeys(name for _, each in self.active for name in each.in_order()))
         self.adopt_units()
-        self.at = {name: j for j, name in enumerate(self.names)}
+        self.at = self.columns()
         for each in self.with_start:
-            for name in each.names:
-                self.at.setdefault(name, len(self.at))
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))
 

@@ -111,12 +111,6 @@ class Mixed:
         self.seen: int = self.state["seen"]
         self.n_processes = len(self.processes["posteriors"])
 
-    @property
-    def since_units(self) -> int:
-        """The samples learned since units of features last came into force."""
-        scaler = self.state["scaler"]
-        return int(scaler["seen"] - scaler["settled_at"])
-
     def part(self, table: Any) -> State:
         """Return the state of a table in the mixture, or of the mixture itself."""
         found: State = self.state
@@ -177,10 +171,7 @@ class Merging:
         owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         self.adopt_units()
-        at = {name: j for j, name in enumerate(self.names)}
-        for each in self.with_start:
-            for name in each.names:
-                at.setdefault(name, len(at))
+        at = self.columns()
         points, scalers = ([each.state[part] for each in self.with_start] for part in ("points", "scaler"))
         X, rows, self.content = joined(points, scalers, at)
         for each, own in zip(self.with_start, rows, strict=True):
@@ -213,6 +204,11 @@ class Merging:
         in_force = {name: unit for name, known, unit in zip(self.names, settled, units, strict=True) if known}
         for each in self.with_start:
             each.adopt(in_force)
+
+    def columns(self) -> dict[Hashable, int]:
+        """Return the columns of the features of all mixtures, those of the merged one first."""
+        every = [*self.names, *(name for each in self.with_start for name in each.names)]
+        return {name: j for j, name in enumerate(dict.fromkeys(every))}
 
     def donors_of_trees(self) -> list[Mixed]:
         """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
@@ -297,13 +293,14 @@ class Merging:
     def merged_scaler(self) -> State:
         """Return the merged state of ``Scaler``."""
         rows = np.array([self.feature(name) for name in self.names], dtype=SCALER)
+        scalers = [each.state["scaler"] for _, each in self.active]
         return {
             "names": self.names,
             "places": np.arange(len(self.names), dtype=np.int32),
             **{column: rows[column].copy() for column, *_ in SCALER},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
-            "settled_at": max(0, self.seen - min(each.since_units for _, each in self.active)),
+            "settled_at": max(0, self.seen - min(scaler["seen"] - scaler["settled_at"] for scaler in scalers)),
         }
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
@@ -420,18 +417,9 @@ class Merging:
         """Return values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
-    def mean_of_processes(self, table: Any, name: str) -> Arrays:
-        """The average of an array of the processes, for the kernels that correspond to the merged ones."""
-        found: Arrays = self.mean(lambda each: self.of_processes(each, each.part(table)[name]))
-        return found
-
-    def noises(self) -> list[float]:
-        """Return the noise of every process, averaged over the kernels that correspond to the merged ones."""
-
-        def of(each: Mixed) -> Arrays:
-            return self.of_processes(each, np.array([state["noise"] for state in each.processes["posteriors"]]))
-
-        found: list[float] = self.mean(of).tolist()
+    def mean_of_processes(self, of: Callable[[Mixed], Any]) -> Arrays:
+        """Return the average of numbers of the processes, for the kernels that correspond to the merged ones."""
+        found: Arrays = self.mean(lambda each: self.of_processes(each, np.array(of(each))))
         return found
 
     def sample_weights(self) -> Arrays:
@@ -499,9 +487,15 @@ class Merging:
 
     # Late labels, and other experts -----------------------------------------------------------------------------------
 
-    def running(self, of: Callable[[Mixed], tuple[float, float, float]]) -> tuple[float, ...]:
-        """Return merged running statistics (_core/store/running.pyx) from each mixture's count, mean and variance."""
-        return _numbers(self.moments(lambda each: Moments(*of(each))), [])
+    def running(self, of: Callable[[Mixed], tuple[Any, float]]) -> Arrays:
+        """Return merged running statistics (_core/store/running.pyx) from each mixture's, and a factor for its unit."""
+
+        def converted(each: Mixed) -> Moments:
+            numbers, ratio = of(each)
+            own = _moments(numbers)
+            return Moments(own.count, ratio * own.mean, ratio**2 * own.variance)
+
+        return _numbers(self.moments(converted), [])
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
         """Return the positions of a regression's inputs (the constant, and features) here and in a shard,
@@ -557,20 +551,20 @@ ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declaration
 
 def _moments(numbers: Any) -> Moments:
     """Return the moments among the values that ``NUMBERS`` names."""
-    known, mean, variance, *_ = numbers
-    return Moments(known, mean, variance)
+    of = dict(zip(NUMBERS, map(float, numbers), strict=True))
+    return Moments(of["count"], of["mean"], of["variance"])
 
 
-def _numbers(values: Moments, ends: list[Any]) -> tuple[float, ...]:
+def _numbers(values: Moments, ends: list[Any]) -> Arrays:
     """Return running statistics of these moments, at the start of a new block of values.
 
     The mean squared step between values is averaged over the streams, which end with these statistics.
     """
-    found = dict.fromkeys(NUMBERS, 0.0)
-    count = float(min(round(values.count), LARGEST_COUNTED))
-    found |= {"known": count, "away": count, "mean": values.mean, "variance": values.variance, "last": values.mean}
+    count = min(round(values.count), LARGEST_COUNTED)
+    known = {"count": count, "away": count, "mean": values.mean, "variance": values.variance, "last": values.mean}
     steps = [end[NUMBERS.index("steps")] for end in ends]
-    return (*(found | {"steps": sum(steps) / len(steps) if steps else 2.0 * values.variance}).values(),)
+    known["steps"] = sum(steps) / len(steps) if steps else 2.0 * values.variance
+    return np.array([known.get(name, 0.0) for name in NUMBERS], dtype=np.float64)
 
 
 def _unit(values: Moments, centred: bool) -> tuple[float, float]:

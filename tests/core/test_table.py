@@ -177,13 +177,6 @@ def test_a_state_that_does_not_match_changes_nothing(name, value):
     model.check()
 
 
-def test_a_copy_of_a_state_is_no_view():
-    model = Model()
-    state = model.table.state()
-    state["fixed"][:] = 9.0
-    model.check()
-
-
 def test_growth_without_memory_changes_nothing():
     model = Model()
     model.extend("p", 2)
@@ -193,17 +186,6 @@ def test_growth_without_memory_changes_nothing():
         model.table.grow(model.axes["p"], 2**61)
     assert sys.getsizeof(model.table) == size
     model.check()
-
-
-def test_room_follows_items_and_capacity():
-    model = Model()
-    for n, capacity, room in ((1, 0, 1), (3, 8, 8), (8, 8, 8), (9, 8, 9)):
-        axis = model.axes["p"]
-        axis.n, axis.capacity = n, capacity
-        model.table.reserve()
-        assert axis.room == room
-    model.table.grow(model.classes, 3)
-    assert model.classes.room == 3 and model.classes.n == 2
 
 
 def test_an_axis_is_shared_with_the_parts():
@@ -241,16 +223,6 @@ def test_buffers_are_counted():
     assert abs(sys.getsizeof(model.table) - before - cells) < 50  # a buffer has at least one cell
 
 
-def test_a_discarded_array_is_gone():
-    model = Model()
-    before = sys.getsizeof(model.table)
-    model.table.discard(ctypes.addressof(model.pointers["fixed"]))
-    assert sys.getsizeof(model.table) == before - 64 - 4 * 8
-    assert model.pointers["fixed"].value is None
-    del model.arrays["fixed"]
-    model.check()
-
-
 def test_a_pointer_belongs_to_its_object():
     table, other = Loose(), Loose()
     for address in (other.address(0), table.address(0) + 8 * 16):
@@ -258,28 +230,23 @@ def test_a_pointer_belongs_to_its_object():
             table.declare(address, "lost", (3,))
 
 
-def test_what_is_split_consists_of_doubles():
-    table = Loose()
-    with pytest.raises(ValueError, match="consists of doubles, not of f4"):
-        table.declare(table.address(0), "single", (Classes(1, 0.5),), dtype="f4")
-    table.scratch(table.address(1), (Classes(1, 0.5),), dtype="f4")
-    table.declare(table.address(2), "numbers", (Classes(2),), dtype="i8")
-
-
-def test_what_has_a_unit_consists_of_doubles():
-    table = Loose()
-    for unit in ({"power": 1}, {"of_feature": -1}):
-        with pytest.raises(ValueError, match="a unit, which only doubles can have, not f4"):
-            table.declare(table.address(0), "single", (3,), dtype="f4", **unit)
-
-
-def test_a_name_is_declared_once():
+@pytest.mark.parametrize(
+    ("message", "name", "axes", "options"),
+    [
+        ("consists of doubles, not of f4", "single", (Classes(1, 0.5),), {"dtype": "f4"}),
+        ("a unit, which only doubles can have, not f4", "single", (3,), {"dtype": "f4", "power": 1}),
+        ("a unit, which only doubles can have, not f4", "single", (3,), {"dtype": "f4", "of_feature": -1}),
+        ("seen is declared twice", "seen", (3,), {}),
+        ("part is declared twice", "part", (3,), {}),
+    ],
+)
+def test_declarations_that_are_rejected(message, name, axes, options):
     table = with_parts()
-    for name in ("seen", "part"):
-        with pytest.raises(ValueError, match=f"{name} is declared twice"):
+    with pytest.raises(ValueError, match=message):
+        table.declare(table.address(4), name, axes, **options)
+    if "twice" in message:
+        with pytest.raises(ValueError, match=message):
             table.contain(name, Loose())
-        with pytest.raises(ValueError, match=f"{name} is declared twice"):
-            table.declare(table.address(4), name, (3,))
     table._check()
 
 
@@ -333,11 +300,3 @@ def test_what_is_discarded_has_no_unit_any_more():
     table.change_unit(3.0)
     table._check()
     assert table.state().keys() == {"seen", "error", "part"} and table.state()["error"] == 6.0
-
-
-def test_a_table_becomes_another_one():
-    one, other = with_parts(), with_parts()
-    other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})
-    state = snapshot(other.state())
-    one.copy(other)
-    assert snapshot(one.state()) == snapshot(other.state()) == state

@@ -393,9 +393,6 @@ class Regression:
         self.residual = max(self.residual + max(0.01, 1.0 / (self.seen + 1)) * (held - self.residual), 1e-4)
         self.ridge.learn(y, max(self.residual, 0.01) / w)
 
-    def again(self):
-        return float(self.ridge.beta @ self.ridge.u)
-
     def convert(self, to):
         M = np.eye(128)
         M[np.ix_(range(1 + len(self.inputs)), range(1 + len(self.inputs)))] = of_inputs({None: 0, **self.inputs}, to)
@@ -516,11 +513,6 @@ class Estimates:
         if late:
             self.stack.ask(said.inputs)
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
-
-    def learn_rest(self, y, means, of_neighbours, w):
-        """The part of a weight beyond 1, from the expert predictions after learning."""
-        self.stack.ask([*means, self.linear.again(), 1.0, of_neighbours, self.stack.u[9]])
-        self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
     def rescale(self, ratio, shift):
         self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
@@ -1314,10 +1306,6 @@ class OKL:
             if self.task == "regression" and adapts:
                 r = self.judgement.residual[e]
                 process.noise = clip(noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)
-        if self.task == "regression" and w > 1.0:
-            of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
-            for judgement in self.judgements:
-                judgement.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
         point = Point(dict(self.x), y)
         if joins:
             self.dictionary.append(point)

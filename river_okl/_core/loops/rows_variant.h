@@ -39,112 +39,58 @@ static INLINE vec NAME(sqrt)(vec v) {
 #endif
 }
 
-/* out += sum_j TERM(vals[j], rows[j]).  Sums of eight vectors of support vectors stay in registers over all features,
- * so that each number of Z is loaded once and no sum is stored in between. */
-#define SUM_OVER_FEATURES(function, TERM)                                                                              \
-    static void function(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) {     \
-        Py_ssize_t i = 0;                                                                                              \
-        for (; i + 8 * W <= n; i += 8 * W) {                                                                           \
-            vec *o = (vec *)(out + i);                                                                                 \
-            vec a0 = o[0], a1 = o[1], a2 = o[2], a3 = o[3], a4 = o[4], a5 = o[5], a6 = o[6], a7 = o[7];                \
-            for (Py_ssize_t j = 0; j < m; j++) {                                                                       \
-                const vec *z = (const vec *)(rows[j] + i);                                                             \
-                const vec v = SET(vals[j]);                                                                            \
-                a0 += TERM(v, z[0]); a1 += TERM(v, z[1]); a2 += TERM(v, z[2]); a3 += TERM(v, z[3]);                    \
-                a4 += TERM(v, z[4]); a5 += TERM(v, z[5]); a6 += TERM(v, z[6]); a7 += TERM(v, z[7]);                    \
-            }                                                                                                          \
-            o[0] = a0; o[1] = a1; o[2] = a2; o[3] = a3; o[4] = a4; o[5] = a5; o[6] = a6; o[7] = a7;                    \
-        }                                                                                                              \
-        for (; i + 2 * W <= n; i += 2 * W) {                                                                           \
-            vec *o = (vec *)(out + i);                                                                                 \
-            vec a0 = o[0], a1 = o[1];                                                                                  \
-            for (Py_ssize_t j = 0; j < m; j++) {                                                                       \
-                const vec *z = (const vec *)(rows[j] + i);                                                             \
-                const vec v = SET(vals[j]);                                                                            \
-                a0 += TERM(v, z[0]); a1 += TERM(v, z[1]);                                                              \
-            }                                                                                                          \
-            o[0] = a0; o[1] = a1;                                                                                      \
-        }                                                                                                              \
-        for (; i < n; i += W) {                                                                                        \
-            vec a = *(vec *)(out + i);                                                                                 \
-            for (Py_ssize_t j = 0; j < m; j++) a += TERM(SET(vals[j]), *(const vec *)(rows[j] + i));                   \
-            *(vec *)(out + i) = a;                                                                                     \
-        }                                                                                                              \
+/* K vectors of the rows of S samples, from position i: out[s] = sum_j vals[s * m + j] rows[j], or the squared
+ * differences, or += with `more`.  The sums stay in registers over all features, so that each number of Z is loaded once
+ * for all samples and no sum is stored in between. */
+static INLINE void NAME(sums_at)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t i, int more,
+                                 double *const *out, const int S, const int K, const int squared) {
+    vec sum[TILE][8];
+    for (int s = 0; s < S; s++)
+        for (int k = 0; k < K; k++) sum[s][k] = more ? ((vec *)(out[s] + i))[k] : SET(0.0);
+    for (Py_ssize_t j = 0; j < m; j++) {
+        const vec *z = (const vec *)(rows[j] + i);
+        for (int s = 0; s < S; s++) {
+            const vec v = SET(vals[s * m + j]);
+            for (int k = 0; k < K; k++) sum[s][k] += squared ? (v - z[k]) * (v - z[k]) : v * z[k];
+        }
     }
-#define PRODUCT(v, z) ((v) * (z))
-#define SQUARED_DIFFERENCE(v, z) (((v) - (z)) * ((v) - (z)))
-SUM_OVER_FEATURES(NAME(dots), PRODUCT)
-SUM_OVER_FEATURES(NAME(distances), SQUARED_DIFFERENCE)
+    for (int s = 0; s < S; s++)
+        for (int k = 0; k < K; k++) ((vec *)(out[s] + i))[k] = sum[s][k];
+}
 
-/* `distances` for TILE samples at once, with the same numbers in the same order: each number of Z is loaded only once
- * for all of them.  Sample s has its values at vals + s * m and its row at out + s * stride. */
+static INLINE void NAME(sums)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                              double *const *out, const int S, const int K, const int squared) {
+    Py_ssize_t i = 0;
+    for (; i + K * W <= n; i += K * W) NAME(sums_at)(rows, vals, m, i, more, out, S, K, squared);
+    for (; i + 2 * W <= n; i += 2 * W) NAME(sums_at)(rows, vals, m, i, more, out, S, 2, squared);
+    for (; i < n; i += W) NAME(sums_at)(rows, vals, m, i, more, out, S, 1, squared);
+}
+
+enum { NAME(FEW) = W == 8 ? 4 : 2, NAME(MANY) = W == 8 ? 8 : 2 }; /* AVX-512 has 32 registers, the others 16 */
+
+static void NAME(dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) {
+    NAME(sums)(rows, vals, m, n, 1, &out, 1, 8, 0);
+}
+
+static void NAME(distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) {
+    NAME(sums)(rows, vals, m, n, 1, &out, 1, 8, 1);
+}
+
 static void NAME(distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
                                  Py_ssize_t stride) {
-    enum { K = W == 8 ? 4 : 2 }; /* TILE * K sums stay in registers: AVX-512 has 32, the others 16 */
-    Py_ssize_t i = 0;
-    for (; i + K * W <= n; i += K * W) {
-        vec sum[TILE][K];
-        for (int s = 0; s < TILE; s++)
-            for (int k = 0; k < K; k++) sum[s][k] = ((vec *)(out + s * stride + i))[k];
-        for (Py_ssize_t j = 0; j < m; j++) {
-            const vec *z = (const vec *)(rows[j] + i);
-            for (int s = 0; s < TILE; s++) {
-                const vec v = SET(vals[s * m + j]);
-                for (int k = 0; k < K; k++) sum[s][k] += SQUARED_DIFFERENCE(v, z[k]);
-            }
-        }
-        for (int s = 0; s < TILE; s++)
-            for (int k = 0; k < K; k++) ((vec *)(out + s * stride + i))[k] = sum[s][k];
-    }
-    for (; i < n; i += W)
-        for (int s = 0; s < TILE; s++) {
-            vec sum = *(vec *)(out + s * stride + i);
-            for (Py_ssize_t j = 0; j < m; j++)
-                sum += SQUARED_DIFFERENCE(SET(vals[s * m + j]), *(const vec *)(rows[j] + i));
-            *(vec *)(out + s * stride + i) = sum;
-        }
-}
-#undef SUM_OVER_FEATURES
-#undef PRODUCT
-#undef SQUARED_DIFFERENCE
-
-/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j], or += with `more`.  Each number of Z is
- * loaded once. */
-static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
-                                 double *const *out, const int M) {
-    enum { K = W == 8 ? 8 : 2 };
-    Py_ssize_t i = 0;
-    for (; i + K * W <= n; i += K * W) {
-        vec sum[2][K];
-        for (int s = 0; s < M; s++)
-            for (int k = 0; k < K; k++) sum[s][k] = more ? ((vec *)(out[s] + i))[k] : SET(0.0);
-        for (Py_ssize_t j = 0; j < m; j++) {
-            const vec *z = (const vec *)(rows[j] + i);
-            for (int s = 0; s < M; s++) {
-                const vec v = SET(vals[s * m + j]);
-                for (int k = 0; k < K; k++) sum[s][k] += v * z[k];
-            }
-        }
-        for (int s = 0; s < M; s++)
-            for (int k = 0; k < K; k++) ((vec *)(out[s] + i))[k] = sum[s][k];
-    }
-    for (; i < n; i += W)
-        for (int s = 0; s < M; s++) {
-            vec sum = more ? *(vec *)(out[s] + i) : SET(0.0);
-            for (Py_ssize_t j = 0; j < m; j++) sum += SET(vals[s * m + j]) * *(const vec *)(rows[j] + i);
-            *(vec *)(out[s] + i) = sum;
-        }
+    double *const to[TILE] = {out, out + stride, out + 2 * stride, out + 3 * stride};
+    NAME(sums)(rows, vals, m, n, 1, to, TILE, NAME(FEW), 1);
 }
 
 static void NAME(dots_under)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
                              double *const *out, int metrics) {
     if (metrics == 1)
-        NAME(dots_of)(rows, vals, m, n, more, out, 1);
+        NAME(sums)(rows, vals, m, n, more, out, 1, NAME(MANY), 0);
     else
-        NAME(dots_of)(rows, vals, m, n, more, out, 2);
+        NAME(sums)(rows, vals, m, n, more, out, 2, NAME(MANY), 0);
 }
 
-/* `dots_of` with rows and sums in single precision: this halves the memory to read, and doubles the numbers per
+/* `dots_under` with rows and sums in single precision: this halves the memory to read, and doubles the numbers per
  * vector. */
 #if W > 1
 static INLINE void NAME(widen)(singles sum, int more, double *out) {

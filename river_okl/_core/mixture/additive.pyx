@@ -18,7 +18,6 @@ from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
-from river_okl._core.store.table cimport Axis
 
 cdef double PRIOR = 0.1             # variance of a coefficient
 cdef double DRIFT = 1e-6            # growth of a variance per sample of the coefficient, so that learning never stops

@@ -18,8 +18,7 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
-from river_okl._core.store.table cimport Axis, Conversion
-from river_okl._core.store.table cimport Classes
+from river_okl._core.store.table cimport Axis, Classes, Conversion
 
 from river_okl._core.states import LARGEST_COUNT
 

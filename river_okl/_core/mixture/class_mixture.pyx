@@ -1,4 +1,13 @@
-"""The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts.
+"""The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x).  The experts e:
+
+    processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
+    pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
+    linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
+    logistic.pyx       a Bayesian logistic regression, with a covariance
+    neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
+    ../trees/          Hoeffding trees, over all features and over random halves of them
+    bayes.pyx          naive Bayes, for more than two classes
+    stack.pyx          a logistic regression on the predictions of all others
 
 If labels come late, experts can be scored in two ways.  Scores on the predictions made when the sample was
 asked do not overrate experts that follow the last labels.  Scores on the predictions made when the label

@@ -1,5 +1,4 @@
 from river_okl._core.mixture.expert cimport Outcome
-from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.ridge cimport Ridge
@@ -11,11 +10,9 @@ cdef enum:
 
 cdef class Combiner(Table):
     cdef Processes processes
-    cdef Neighbours neighbours
     cdef Regression linear
     cdef Ridge stack
-    cdef tuple others                   # further experts whose predictions the stack uses, the neighbours first
-    cdef Py_ssize_t n_others            # number of their predictions
+    cdef Py_ssize_t n_others            # further predictions that the stack uses
     cdef double *log_weight             # [ESTIMATES] of the processes, the linear regression and the stack
     cdef double *weight
     cdef double *residual               # running squared residuals
@@ -24,5 +21,4 @@ cdef class Combiner(Table):
     cdef void count(self, const double *weight, double *out) noexcept
     cdef double ask_stack(self, const double *p) noexcept
     cdef void score(self, const Outcome *y, const double *p, const double *estimates, double least_rate) noexcept
-    cdef bint learn(self, const Outcome *y) except -1
     cdef void rescale(self, double ratio, double shift) noexcept

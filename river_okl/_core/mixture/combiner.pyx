@@ -11,7 +11,6 @@ from libc.math cimport exp, fmax, fmin, log, sqrt
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
-from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.inputs cimport bounded
 
 from river_okl._core.mixture.processes import NEWCOMER
@@ -25,12 +24,10 @@ cdef double OUTLYING = 5.0      # bound of one sample's error in a running resid
 cdef class Combiner(Table):
     """The estimates and their weights, for a target in units of its standard deviation."""
 
-    def __init__(self, Processes processes, Regression linear, Neighbours neighbours, tuple others):
+    def __init__(self, Processes processes, Regression linear, tuple others):
         cdef Py_ssize_t i
         self.processes = processes
         self.linear = linear
-        self.neighbours = neighbours
-        self.others = others
         self.n_others = sum([expert.rows for expert in others])
         self.stack = self.contain("stack", Ridge(PROCESSES + 2 + self.n_others, *STACK))
         for i in range(PROCESSES):
@@ -82,9 +79,8 @@ cdef class Combiner(Table):
         """Update the weights of the estimates, then the stack, given a target.  The rate of running residuals
         is 1 - DISCOUNT, or ``least_rate`` if that is larger.
 
-        ``y.w`` is the weight of the sample, and ``y.counts`` is that weight bounded.  Combinations use
-        ``y.counts``: the estimates learn ``y.w`` themselves, and counted again it would make their mean
-        overshoot the target, or jump to the estimate that happened to be closest.
+        Combinations use the bounded weight ``y.counts``: the estimates learn ``y.w`` themselves, and counted
+        again it would make their mean overshoot the target, or jump to the estimate that happened to be closest.
 
         The stack learns from the predictions that it is scored on, combined with its current coefficients.
         """
@@ -104,20 +100,6 @@ cdef class Combiner(Table):
             self.ask_stack(p)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         self.update_derived()
-
-    cdef bint learn(self, const Outcome *y) except -1:
-        """Learn, in the stack, a weight's excess over 1 from predictions of experts that have learned the sample."""
-        cdef Py_ssize_t i
-        if y.w <= 1.0:
-            return False
-        for i in range(PROCESSES):
-            self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
-        self.stack.inputs[PROCESSES] = bounded(self.linear.mean_again())
-        if self.neighbours.max_points and self.neighbours in self.others:
-            self.stack.inputs[2 + self.neighbours.first] = bounded(self.neighbours.mean_with(y.target))
-        self.stack.ask(PROCESSES + 2 + self.n_others)
-        self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
-        return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """Change the unit of the target, as experts do."""

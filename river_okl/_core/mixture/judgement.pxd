@@ -3,7 +3,6 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.vote cimport Judged, Vote
-from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
 
 cdef double DISCOUNT, newcomer

@@ -86,9 +86,6 @@ cdef class TargetJudgement(Judgement):
             self.take(e, evidence * y.counts * log(density[e]), y.discount)
         return surprise
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        return self.combiner.learn(y)
-
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.combiner.rescale(ratio, shift)
 
@@ -118,7 +115,7 @@ cdef class TargetJudgement(Judgement):
         if self.name == "then":
             return merging.late(self)
         return Judgement.merged(self, merging) | {
-            "residuals": merging.mean_of_processes(self, "residuals"),
+            "residuals": merging.mean_of_processes(lambda each: each.part(self)["residuals"]),
             "combiner": self.combiner.merged(merging),
             "vote": self.vote.merged(merging),
         }

@@ -13,8 +13,7 @@ from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
-from river_okl._core.store.table cimport Axis, Conversion
-from river_okl._core.store.table cimport Classes
+from river_okl._core.store.table cimport Axis, Classes, Conversion
 
 cdef enum:
     LINEARS = 3

@@ -10,7 +10,6 @@ a string is learned from a few samples, and features without influence stay at 0
 """
 
 from libc.math cimport M_PI, fmax, sqrt
-from libc.string cimport memset
 
 from math import isqrt
 
@@ -23,8 +22,7 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport Sample, is_word
 from river_okl._core.store.scaler cimport Scaler
-from river_okl._core.store.table cimport Axis, Conversion
-from river_okl._core.store.table cimport Classes
+from river_okl._core.store.table cimport Axis, Classes, Conversion
 
 from river_okl._core.states import checked_numbers
 
@@ -109,15 +107,12 @@ cdef class Logistic(Expert):
         convert_covariance(to, n, self.covariance.numbers, self.covariance.capacity, self.h)
 
     cpdef void forget(self, Axis axis, list items) noexcept:
-        cdef Py_ssize_t i, j, place, ld = self.covariance.capacity
-        self.covariance.settle()
+        cdef Py_ssize_t i, j, place
         for place in items:
             i = 1 + place
             if i >= self.covariance.n:
                 continue
-            memset(self.covariance.numbers + i * ld, 0, (i + 1) * 8)
-            for j in range(i + 1, self.covariance.n):
-                self.covariance.numbers[j * ld + i] = 0.0
+            self.covariance.erase(i)
             for j in range(self.per_class.n):
                 self.coef[j * INPUTS + i] = 0.0
 

@@ -1,34 +1,17 @@
 """The mixture of experts behind ``OKLClassifier`` and ``OKLRegressor``: what both tasks share.
 
-All experts work on one set of points, and on one encoding, scaling and pass of dot products per sample:
+All experts work on one set of points, and on one encoding, scaling and pass of dot products per sample.
+``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task; each has its own file.  Beside them:
 
     expert.pyx         what a mixture asks of an expert
-    processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
-    pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
-    linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
-    logistic.pyx       a Bayesian logistic regression, with a covariance
-    neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
-    ../trees/          Hoeffding trees, over all features and over random halves of them
-    bayes.pyx          naive Bayes, for more than two classes
-    stack.pyx          a logistic regression on the predictions of all others
-    regression.pyx     for a target: a Bayesian linear regression on the features
-    additive.pyx       for a target: that regression plus a function of each feature
-    last_target.pyx    for a target: the last one
-    residual_forest.pyx  for a target: trees on the residuals of one of these three
-    judgement.pyx      the weights of all these predictions
-    combiner.pyx       for a target: the mean of processes, linear regression and a regression on predictions
-    ridge.pyx          for a target: linear regression, which the regressions, the vote and the intervals use
-    vote.pyx           for a target: the second stage, weighted by absolute errors
-    intervals.pyx      for a target: prediction intervals
+    judgement.pyx      the weights of all predictions
     dependence.pyx     which features the residuals of the processes depend on
     slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
     change.pyx         whether the stream has changed since these predictions
 
-``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task.  A judgement weights their
-predictions (judgement.pyx): that of today, and once labels come late a second one, "then", which is scored on
-the predictions that were made when the sample was asked (``pending``), with a discount of at least 1 - 1/n if
-the label came after n others.
+Once labels come late there is a second judgement, "then", which is scored on the predictions that were made when the
+sample was asked (``pending``), with a discount of at least 1 - 1/n if the label came after n others.
 
 After 2, 3, 5, ... samples the bandwidths and the units of features follow the stream (scaler.pyx).  After
 ``early`` samples, and then whenever the stream has grown by one part in ``growth``, but at least every
@@ -194,7 +177,7 @@ cdef class Mixture(ScaledPoints):
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
             if y.late and not self.then_is_known:
-                self.then.copy(self.today)
+                self.then.restore(self.today.state())
                 self.then_is_known = True
             self.score(&y)
             self.update_derived()

@@ -30,5 +30,4 @@ cdef class Neighbours(Expert):
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
     cdef double mean(self) noexcept
-    cdef double mean_with(self, double target) noexcept
     cdef void learn_relevance(self, const Sample *x, double target) noexcept

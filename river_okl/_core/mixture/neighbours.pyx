@@ -118,14 +118,6 @@ cdef class Neighbours(Expert):
             total += self.target[self.nearest[i]] / self.found
         return total
 
-    cdef double mean_with(self, double target) noexcept:
-        """Return ``mean`` as if the last sample, with this target, were the nearest point to itself."""
-        cdef Py_ssize_t i, others = min(self.found, NEAREST - 1)
-        cdef double total = target
-        for i in range(others):
-            total += self.target[self.nearest[i]]
-        return total / (others + 1)
-
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Update the chances of vote counts, and feature relevance if the mixture did not predict confidently."""
         cdef Py_ssize_t o, v

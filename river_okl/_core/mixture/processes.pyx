@@ -570,14 +570,16 @@ cdef class Processes(Expert):
         """Merge all evidence over one dictionary; the kernels are those with the highest weights."""
         merging.rows, bases, posteriors = merging.dictionary(self.max_points)
         kernels = merging.kernels
+        noises = merging.mean_of_processes(lambda each: [own["noise"] for own in each.part(self)["posteriors"]])
         return {
             "points": np.arange(len(merging.rows), dtype=np.int32),
             "scales": np.array([kernel.scale for kernel in kernels]),
             "metrics": np.array([kernel.metric for kernel in kernels], dtype=np.int32),
             "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in kernels]),
-            **{name: merging.mean_of_processes(self, name) for name in ("inverse_temperatures", "curvatures")},
+            "inverse_temperatures": merging.mean_of_processes(lambda each: each.part(self)["inverse_temperatures"]),
+            "curvatures": merging.mean_of_processes(lambda each: each.part(self)["curvatures"]),
             "bases": bases,
-            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, merging.noises())],
+            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, noises.tolist())],
         }
 
 

@@ -13,5 +13,3 @@ cdef class Regression(Expert):
     cdef Ridge ridge
     cdef double residual            # running squared residual
     cdef int64_t seen
-
-    cdef double mean_again(self) noexcept

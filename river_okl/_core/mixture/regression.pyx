@@ -7,7 +7,6 @@ import numpy as np
 
 from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
 from river_okl._core.mixture.expert cimport Outcome
-from river_okl._core.simd cimport linalg
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
 
@@ -70,10 +69,6 @@ cdef class Regression(Expert):
         self.residual = fmax(self.residual, LEAST_RESIDUAL)
         self.ridge.learn(off, fmax(self.residual, LEAST_NOISE) / y.w)
         return False
-
-    cdef double mean_again(self) noexcept:
-        """Return the prediction for the last sample after it was learned."""
-        return linalg.dot(self.ridge.coef, self.ridge.inputs, self.ridge.n)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t i

@@ -48,7 +48,7 @@ cdef class ResidualForest(TargetForest):
         return TargetForest.state(self) | {"residuals": running_state(&self.residuals)}
 
     def restore(self, dict state):
-        residuals = running_from(state["residuals"], f"the statistics of the residuals of {self.base.name} are")
+        residuals = running_from(state["residuals"], f"the statistics of the residuals of {self.base.name}")
         TargetForest.restore(self, state)
         self.residuals = residuals
 
@@ -57,8 +57,5 @@ cdef class ResidualForest(TargetForest):
         return np.array([ratio * scale, ratio * offset])  # a shift of the targets cancels in residuals
 
     def merged(self, merging):
-        def residuals(each):
-            ratio, (count, mean, variance, *_) = merging.units(each)[0], each.state[self.name]["residuals"]
-            return count, ratio * mean, ratio**2 * variance
-
-        return TargetForest.merged(self, merging) | {"residuals": merging.running(residuals)}
+        residuals = merging.running(lambda each: (each.state[self.name]["residuals"], merging.units(each)[0]))
+        return TargetForest.merged(self, merging) | {"residuals": residuals}

@@ -1,6 +1,18 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the
 combiner's regressions, and a vote between these, the trees and the last target.
 
+    processes.pyx        six Gaussian processes, as for classes
+    neighbours.pyx       the four nearest points, as for classes
+    regression.pyx       a Bayesian linear regression on the features
+    additive.pyx         that regression plus a function of each feature
+    last_target.pyx      the last target
+    ../trees/            Hoeffding trees
+    residual_forest.pyx  trees on the residuals of a regression, additive or not, or of the last target
+    combiner.pyx         the mean of processes, linear regression and a regression on all predictions
+    vote.pyx             the second stage, weighted by absolute errors
+    ridge.pyx            linear regression, which the regressions, the vote and the intervals use
+    intervals.pyx        prediction intervals
+
 The weights of the processes, the combiner and the vote follow the errors of predictions.  If targets come late there
 are two sets of these weights, as for classes (class_mixture.pyx).  One is scored on the model's predictions when the
 target comes ("today"), the other on the predictions that were made when the sample was asked ("then").  The answer is a
@@ -132,7 +144,7 @@ cdef class TargetMixture(Mixture):
         self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
         today, then = [
             TargetJudgement(
-                self.per_prediction, Combiner(self.processes, self.linear, self.neighbours, others),
+                self.per_prediction, Combiner(self.processes, self.linear, others),
                 Vote(self.rows + 1, voters)
             )
             for _ in range(2)
@@ -377,6 +389,6 @@ cdef class TargetMixture(Mixture):
     def restore(self, dict state):
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
-        target = running_from(state["target"], "the target's scale is")
+        target = running_from(state["target"], "the statistics of the target")
         Mixture.restore(self, state)
         self.target = target

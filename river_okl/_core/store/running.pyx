@@ -17,9 +17,14 @@ For ``REMEMBERED`` values the statistics before a change are remembered.  If val
 visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.
 """
 
-from libc.math cimport fmax, fmin, isfinite
+from libc.math cimport fmax, fmin
 
+import numpy as np
+
+from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.sample cimport LARGEST
+
+from river_okl._core.states import checked_numbers
 
 LARGEST_COUNTED = 1_000_000_000
 cdef int32_t most_counted = LARGEST_COUNTED
@@ -38,10 +43,27 @@ cdef int32_t FIRST = 25
 cdef double FIRST_UNIT = 0.1        # ``UNIT`` for the first values
 cdef int8_t PATIENCE = 20           # blocks in which a unit of two sizes does not become smaller
 
-NUMBERS = (
-    "known", "mean", "variance", "last", "steps", "block_mean", "block_square", "block_steps", "run_mean", "run_square",
-    "other", "other_variance", "other_count", "away", "block", "run", "sudden", "patience",
+# The layout of a ``Running``, and the bounds of a state.
+cdef object doubles = (
+    "mean", "variance", "last", "steps", "block_mean", "block_square", "block_steps", "run_mean", "run_square", "other",
+    "other_variance",
 )
+cdef object squares = ("variance", "steps", "block_square", "block_steps", "run_square", "other_variance")
+cdef object integers = {
+    **{name: ("i4", LARGEST_COUNTED) for name in ("count", "other_count", "away")},
+    **{"block": ("i2", BLOCK - 1), "run": ("i2", RUN - 1), "sudden": ("i1", 1), "patience": ("i1", PATIENCE)},
+}
+cdef double largest = LARGEST * ROUNDED
+LAYOUT = np.dtype([
+    *[(name, "f8") for name in doubles], *[(name, kind) for name, (kind, _) in integers.items()]
+], align=True)
+NUMBERS = LAYOUT.names
+HIGHEST = np.array([
+    *[4.0 * BLOCK * LARGEST * largest if name in squares else largest for name in doubles],
+    *[most for _, most in integers.values()],
+])
+LOWEST = np.array([-largest if name in doubles and name not in squares else 0.0 for name in NUMBERS])
+assert LAYOUT.itemsize == sizeof(Running)
 
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil:
@@ -189,35 +211,29 @@ cdef inline double bounded(double value) noexcept nogil:
     return fmin(fmax(value, -LARGEST), LARGEST)
 
 
-cdef tuple running_state(const Running *numbers):
+def numbers_of(records):
+    """Return records of statistics as a matrix, a row each: what a state has."""
+    return np.stack([records[name].astype(np.float64) for name in NUMBERS], axis=1)
+
+
+def records_of(numbers, str what):
+    """Return the records of a matrix in a state, after checking every number; ``what`` names them in errors."""
+    checked_numbers(what, numbers, (len(numbers), len(NUMBERS)), -np.inf, np.inf)
+    if not ((LOWEST <= numbers) & (numbers <= HIGHEST)).all():
+        raise ValueError(f"{what} are out of range")
+    records = np.zeros(len(numbers), LAYOUT)
+    for name, values in zip(NUMBERS, numbers.T):
+        records[name] = values
+    return records
+
+
+cdef object running_state(const Running *numbers):
     """Return the statistics in the order of ``NUMBERS``, for ``running_from``."""
-    return (
-        <double> numbers.count, numbers.mean, numbers.variance, numbers.last, numbers.steps, numbers.block_mean,
-        numbers.block_square, numbers.block_steps, numbers.run_mean, numbers.run_square, numbers.other,
-        numbers.other_variance, <double> numbers.other_count, <double> numbers.away, <double> numbers.block,
-        <double> numbers.run, <double> numbers.sudden, <double> numbers.patience,
-    )
+    return numbers_of(viewed(<void *> numbers, 1, LAYOUT))[0]
 
 
 cdef Running running_from(state, str what) except *:
-    """Restore from a state, after checking every number; ``what`` names them in errors."""
+    """Restore from a state, after checking every number."""
     cdef Running made
-    if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
-        raise ValueError(f"{what} out of range")
-    known, mean, variance, last, steps, block_mean, block_square, block_steps, run_mean, run_square, *rest = state
-    other, other_variance, other_count, away, block, run, sudden, patience = rest
-    squares = variance, steps, block_square, block_steps, run_square, other_variance
-    if not (
-        all([abs(value) <= LARGEST * ROUNDED for value in (mean, last, block_mean, run_mean, other)])
-        and all([0.0 <= square <= 4.0 * BLOCK * LARGEST * LARGEST * ROUNDED for square in squares])
-        and all([0.0 <= count <= LARGEST_COUNTED for count in (known, other_count, away)])
-        and 0.0 <= block < BLOCK and 0.0 <= run < RUN and 0.0 <= sudden <= 1.0 and 0.0 <= patience <= PATIENCE
-    ):
-        raise ValueError(f"{what} out of range")
-    made.mean, made.variance, made.last, made.steps = mean, variance, last, steps
-    made.block_mean, made.block_square, made.block_steps = block_mean, block_square, block_steps
-    made.run_mean, made.run_square, made.other, made.other_variance = run_mean, run_square, other, other_variance
-    made.count, made.other_count, made.away = <int32_t> known, <int32_t> other_count, <int32_t> away
-    made.block, made.run, made.sudden = <int16_t> block, <int16_t> run, <int8_t> sudden
-    made.patience = <int8_t> patience
+    viewed(&made, 1, LAYOUT)[:] = records_of(np.atleast_2d(state), what)
     return made

@@ -32,12 +32,13 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.store.running cimport (
-    MEMORY, NONE, OUTLYING, Running, counted, run_with, running_from, running_state, update, waits,
+    MEMORY, NONE, OUTLYING, Running, counted, run_with, update, waits,
 )
+from river_okl._core.store.memory cimport viewed
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word
 
 from river_okl._core.states import checked_array, checked_whole
-from river_okl._core.store.running import NUMBERS
+from river_okl._core.store.running import LAYOUT, numbers_of, records_of
 
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
@@ -53,7 +54,12 @@ cdef int32_t ESTABLISHED = 60       # values before which it may be that far by 
 cdef double RISING = 1.5            # deviations; the last of uniformly rising values is 1.7 from their mean
 cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
 
-COLUMNS = ("first", "last", "count", "centred", "settled")
+cdef object layout = np.dtype([
+    *[(name, "i8") for name in ("first", "last", "count")],
+    *[("values", LAYOUT), ("units", "f8", 2)],
+    *[(name, "i4") for name in ("settled", "centred", "word")],
+], align=True)
+assert layout.itemsize == sizeof(Feature)
 
 
 @cython.final
@@ -299,20 +305,12 @@ cdef class Scaler(Features):
 
     def state(self):
         """Return the state by name, for ``restore``."""
-        cdef Feature *feature
-        rows, numbers, units = [], [], []
-        for place in self.index.values():
-            feature = &self.features[<Py_ssize_t> place]
-            flags = bool(feature.centred), bool(feature.settled)
-            rows.append((feature.first, feature.last, feature.count, *flags))
-            numbers.append(running_state(&feature.values))
-            units.append((feature.centre, feature.size))
-        kinds = (np.int64, np.int64, np.int64, np.bool_, np.bool_)
-        columns = zip(*rows) if rows else ((),) * len(kinds)
-        return Features.state(self) | {
-            **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
-            "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
-            "units": np.array(units, dtype=np.float64).reshape(len(units), 2),
+        found = Features.state(self)
+        rows = viewed(self.features, self.n, layout)[found["places"]]
+        return found | {
+            **{name: rows[name].copy() for name in ("first", "last", "count", "units")},
+            **{name: rows[name] != 0 for name in ("centred", "settled")},
+            "numbers": numbers_of(rows["values"]),
             "seen": self.seen,
             "settled_at": self.settled_at,
         }
@@ -323,20 +321,19 @@ cdef class Scaler(Features):
         settled_at = checked_whole(state, "settled_at", 0, seen)
         Features.restore(self, state)
         n = len(self)
-        first = checked_array(state, "first", np.int64, n, 1)
-        last = checked_array(state, "last", np.int64, n, 1, seen)
-        count = checked_array(state, "count", np.int64, n, 1)
-        centred = checked_array(state, "centred", np.bool_, n)
-        settled = checked_array(state, "settled", np.bool_, n)
-        units = checked_array(state, "units", np.float64, (n, 2), -4.0 * LARGEST, 4.0 * LARGEST)
+        rows = np.zeros(n, layout)
+        rows["first"] = checked_array(state, "first", np.int64, n, 1)
+        rows["last"] = checked_array(state, "last", np.int64, n, 1, seen)
+        rows["count"] = checked_array(state, "count", np.int64, n, 1)
+        rows["centred"] = checked_array(state, "centred", np.bool_, n)
+        rows["settled"] = settled = checked_array(state, "settled", np.bool_, n)
+        rows["units"] = units = checked_array(state, "units", np.float64, (n, 2), -4.0 * LARGEST, 4.0 * LARGEST)
         if not (units[settled, 1] > 0.0).all():
             raise ValueError("a unit of a scaler is not positive")
-        if state["numbers"].shape != (n, len(NUMBERS)):
+        if len(state["numbers"]) != n:
             raise ValueError("the numbers of a scaler do not match its features")
-        values = [running_from(numbers, "the statistics of a scaler are") for numbers in state["numbers"].tolist()]
-        for i, (name, place) in enumerate(self.index.items()):
-            self.features[<Py_ssize_t> place] = Feature(
-                first[i], last[i], count[i], values[i], units[i, 0], units[i, 1], settled[i], centred[i], is_word(name)
-            )
-        self.n_centred = int(centred.sum())
+        rows["values"] = records_of(state["numbers"], "the statistics of a scaler")
+        rows["word"] = [is_word(name) for name in self.index]
+        viewed(self.features, self.n, layout)[[*self.index.values()]] = rows
+        self.n_centred = int(rows["centred"].sum())
         self.seen, self.settled_at = seen, settled_at
