@@ -1,13 +1,15 @@
 """An exception at any moment (a signal, a user's __hash__) leaves a valid model, or an incomplete one, which says so.
 
-Exceptions are injected before each call and each line of a step, through ``sys.setprofile`` and ``sys.settrace``, and
-by real signals at random moments. Afterwards the model is consistent, predicts, can be saved and learns; steps of OKL
-and SOGP, which are one call of the core, are either done or not done, to the bit.
+Exceptions are injected before each call and each line of a step, through ``sys.setprofile`` and ``sys.settrace``,
+except where no signal can raise: right before the lock is released.  Real signals come at random moments.  Afterwards
+the model is consistent, predicts, can be saved and learns; steps of OKL and SOGP, which are one call of the core, are
+either done or not done, to the bit.
 """
 
 from __future__ import annotations
 
 import contextlib
+import linecache
 import math
 import pickle
 import random
@@ -49,7 +51,7 @@ def before_call(at):
 
     def count(frame, event, what):
         nonlocal left
-        if event in ("call", "c_call") and what is not sys.setprofile:
+        if event in ("call", "c_call") and getattr(what, "__name__", "") not in ("setprofile", "release", "__exit__"):
             left -= 1
             if left == 0:
                 sys.setprofile(None)
@@ -64,7 +66,8 @@ def before_line(at):
 
     def trace_lines(frame, event, _):
         nonlocal left
-        if event == "line":
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        if event == "line" and line != "try:" and "lock" not in line:
             left -= 1
             if left == 0:
                 raise Interrupt

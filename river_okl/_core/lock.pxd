@@ -8,7 +8,6 @@ cdef class Lock:
     cdef Py_ssize_t barged          # calls that overtook a woken thread
     cdef bint woken, reserved
     cdef readonly bint incomplete   # a step has failed in the middle
-    cdef bint compiled              # the owner is compiled code, which always releases it
     cdef long generation            # value of ``forks`` when it was acquired
     cdef long forks                 # value of ``forks`` for which the gate and the waiting threads are valid
     cdef PyThread_type_lock gate

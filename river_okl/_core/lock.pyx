@@ -25,7 +25,6 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock
 
 import os
-import sys
 
 cdef extern from "pythread.h":
     enum:
@@ -37,8 +36,6 @@ cdef enum:
     TURNS = 32
 
 cdef unsigned long GONE = <unsigned long> -1    # PYTHREAD_INVALID_THREAD_ID: the owner will never release it
-
-OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that acquire the lock for each sample
 
 cdef long forks = 0                 # number of forks between the first process and this one
 cdef unsigned long survivor = 0     # the thread that called the last fork
@@ -56,19 +53,6 @@ def _notice_fork():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_notice_fork)
-
-
-def _is_inside(lock, frame):
-    """Return whether an outer frame of this thread runs a method of this lock's model.
-
-    Called only if a thread requests a lock that it holds.  Debuggers, profilers and tests may raise between any two
-    instructions, unlike signal handlers.  Then no method is running, but ``release`` was never called.
-    """
-    while (frame := frame.f_back) is not None:
-        owner = frame.f_locals.get("self")
-        if frame.f_code.co_name not in OUTSIDE and getattr(getattr(owner, "_f", None), "lock", None) is lock:
-            return True
-    return False
 
 
 cdef class Lock:
@@ -107,7 +91,6 @@ cdef class Lock:
             self.rejected -= 1
             return 0
         self.owner = 0
-        self.compiled = False
         if self.waiting and self.forks == forks:
             if not self.woken:
                 self.barged = 0
@@ -123,9 +106,6 @@ cdef class Lock:
         cdef long before
         self.settle_forks()
         if self.owner == me:
-            if not self.compiled and not _is_inside(self, sys._getframe()):
-                self.rejected = 0  # an exception was injected where ``release`` would have been called
-                return 0
             self.rejected += 1
             raise RuntimeError(
                 "this model is in the middle of a call of this thread: a feature name's __hash__ or __eq__, a loss or "

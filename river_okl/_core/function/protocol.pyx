@@ -61,7 +61,6 @@ def learn_targets(step, Function f, Frame frame, list targets, list weights):
     for i in range(len(frame)):
         try:
             f.lock.acquire()
-            f.lock.compiled = True
             frame.row = i
             step(f, targets[i], f.observe(frame), weights[i])
         finally:
@@ -76,7 +75,6 @@ def learn_labels(step, Function f, Frame frame, list targets, list weights, labe
     for i in range(len(frame)):
         try:
             f.lock.acquire()
-            f.lock.compiled = True
             frame.row = i
             found = (<dict> labels.positions).get(targets[i])
             position = place(frame, targets[i]) if found is None else found
