@@ -93,8 +93,7 @@ LABELLED = {
 }
 
 
-@pytest.mark.parametrize("sized", [True, False])
-@pytest.mark.parametrize("every", [100, 10_000])
+@pytest.mark.parametrize(("every", "sized"), [(100, False), (10_000, True)])
 @pytest.mark.parametrize("kind", LABELLED)
 def test_shards_of_one_label_each(kind, every, sized):
     """Sorted shards give a model about as accurate as mixed ones; with their sizes, whatever these are."""

@@ -207,9 +207,10 @@ ANY_KERNEL = [*[None] * 4, kernels.RBF(1e-3), kernels.Laplacian(1e6), kernels.RB
 
 @pytest.mark.filterwarnings("error")
 @each_with_options(VARIANTS)
-@pytest.mark.parametrize("seed", range(len(ANY_KERNEL)))
-def test_any_size_is_finite_and_saved(cls, options, seed):
+@pytest.mark.parametrize("part", range(3))
+def test_any_size_is_finite_and_saved(cls, options, part):
     """Features, targets and weights of all sizes: predictions are finite, and the same when loaded."""
+    seed = (sum(map(ord, cls.__name__)) + part) % len(ANY_KERNEL)
     rng = np.random.default_rng([seed, *map(ord, cls.__name__)])
     regression = issubclass(cls, base.Regressor)
     draw = [SIZES[name] for name in rng.choice(list(SIZES), 3)]
@@ -229,7 +230,7 @@ def test_any_size_is_finite_and_saved(cls, options, seed):
             assert [scores(again, x) for x in xs[-10:]] == [scores(model, x) for x in xs[-10:]]
 
 
-@pytest.mark.parametrize("seed", [3, 5, 7, 8, 9])  # with units beyond the bound
+@pytest.mark.parametrize("seed", [3, 8])  # with units beyond the bound
 @pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
 def test_means_of_features_at_the_bound_are_saved(name, seed):
     """They round beyond it."""

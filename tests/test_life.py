@@ -214,8 +214,8 @@ def test_any_life(cls, options):
     run_state_machine_as_test(
         lambda: Life(lambda: small(cls, **options)),
         settings=settings(
-            max_examples=8,
-            stateful_step_count=30,
+            max_examples=5,
+            stateful_step_count=25,
             deadline=None,
             derandomize=True,
             database=None,

