@@ -14,6 +14,7 @@ import linecache
 import math
 import pickle
 import random
+import re
 import signal
 import sys
 from unittest import mock
@@ -63,9 +64,9 @@ def before_call(at):
 
 @functools.cache
 def is_silent(path, number):
-    """Whether no signal can raise right before this line."""
+    """Whether no signal can raise right before this line: where a lock is released, or nothing is executed."""
     line = linecache.getline(path, number).strip()
-    return line == "try:" or "lock" in line
+    return line in ("try:", "lock.release()") or re.match(r"with .*lock:", line) is not None
 
 
 def before_line(at):
@@ -139,6 +140,26 @@ def test_an_interrupt_anywhere_leaves_a_working_model(cls, options, moment):
                 check(tried, stream[t + 1 : t + 4])
             at += 1 + at // 6
         assert at > 1
+
+
+@pytest.mark.parametrize("moment", [before_call, before_line])
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_an_interrupt_when_the_first_label_comes_late_leaves_the_model_before_or_after(name, moment):
+    """From then on there are two judgements."""
+    cls = getattr(river_okl, name)
+    *stream, late, other = streams.emerging(task(cls), WARM + 2)
+    model = learn(small(cls), stream)
+    for x, _ in (late, other):
+        model.predict_one(x)
+    learn(model, [other])
+    start, before, at = pickle.dumps(model), snapshot(model), 1
+    assert not model._f.state()["then_is_known"]
+    after = snapshot(learn(model, [late]))
+    assert model._f.state()["then_is_known"]
+    while interrupted(lambda tried: tried.learn_one(*late), moment, at, tried := pickle.loads(start)):
+        assert snapshot(tried) in (before, after), f"moment {at}"
+        at += 1
+    assert at > 1
 
 
 @each_variant

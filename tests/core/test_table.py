@@ -300,3 +300,11 @@ def test_what_is_discarded_has_no_unit_any_more():
     table.change_unit(3.0)
     table._check()
     assert table.state().keys() == {"seen", "error", "part"} and table.state()["error"] == 6.0
+
+
+def test_a_table_becomes_another_one():
+    one, other = with_parts(), with_parts()
+    other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})
+    state = snapshot(other.state())
+    one.copy(other)
+    assert snapshot(one.state()) == snapshot(other.state()) == state

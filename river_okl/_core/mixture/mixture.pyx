@@ -177,7 +177,7 @@ cdef class Mixture(ScaledPoints):
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
             if y.late and not self.then_is_known:
-                self.then.restore(self.today.state())
+                self.then.copy(self.today)
                 self.then_is_known = True
             self.score(&y)
             self.update_derived()

@@ -77,6 +77,7 @@ cdef class Table(Owner):
     cpdef int append_class(self, Classes axis) except -1
     cpdef void change_unit(self, double ratio) noexcept
     cdef int change_units(self, Axis axis, const Conversion *to) except -1
+    cpdef void copy(self, Table other) noexcept
     # State
     cdef object buffer(self, Array array)
     cdef object cells(self, Array array)
