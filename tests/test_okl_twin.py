@@ -259,7 +259,7 @@ def test_the_classifier_matches_its_reference(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["weights", "sparse", "emerging"])
 def test_the_classifier_in_single_precision_matches_its_reference(name, monkeypatch):
-    """Of the points, dense or not."""
+    """Only points are in single precision: these streams have dense ones, sparse ones, and both."""
     stream, budget, weights = PROMPT[name]
     assert compare(*classifiers(monkeypatch, budget, np.float32), stream, weights) >= 1
 

@@ -285,8 +285,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
       features that separate the nearest points by target.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
-      trees, the intervals and the mixture weights they are capped at 1. Heavy first samples are forgotten in
-      the mean weight, as in `OKLClassifier`.
+      stacked regression, the trees, the intervals and the mixture weights they are capped at 1. Heavy first
+      samples are forgotten in the mean weight, as in `OKLClassifier`.
     - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the
       processes. Linear regressions, nearest neighbours and trees have no support vectors.
 

@@ -45,7 +45,7 @@ class Detectors(Merging):
         self.take(shards, Scored)
         self.names = list(dict.fromkeys(name for _, each in self.active for name in each.in_order()))
         self.adopt_units()
-        self.at = self.columns()
+        self.at = self.column_of_feature()
         for each in self.with_start:
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))

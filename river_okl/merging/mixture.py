@@ -171,7 +171,7 @@ class Merging:
         owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         self.adopt_units()
-        at = self.columns()
+        at = self.column_of_feature()
         points, scalers = ([each.state[part] for each in self.with_start] for part in ("points", "scaler"))
         X, rows, self.content = joined(points, scalers, at)
         for each, own in zip(self.with_start, rows, strict=True):
@@ -205,8 +205,8 @@ class Merging:
         for each in self.with_start:
             each.adopt(in_force)
 
-    def columns(self) -> dict[Hashable, int]:
-        """Return the columns of the features of all mixtures, those of the merged one first."""
+    def column_of_feature(self) -> dict[Hashable, int]:
+        """Return the column of each feature of all mixtures; those of the merged one come first."""
         every = [*self.names, *(name for each in self.with_start for name in each.names)]
         return {name: j for j, name in enumerate(dict.fromkeys(every))}
 

@@ -1,6 +1,6 @@
-"""Files of every format that this version reads: models, and what they said when they were saved.
+"""Files of every format that this version reads: models, and what they predicted when they were saved.
 
-python -m tests.checkpoint.test_formats     # writes the file of this format; never again once it is released
+``python -m tests.checkpoint.test_formats`` writes the file of this version's format, until that is released.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def models():
 
 
 def said(model):
-    """What it says of two samples, as one list of numbers."""
+    """Its predictions for two samples, as one list of numbers."""
     found = []
     for x in ASKED:
         answer = model.predict_proba_one(x) if hasattr(model, "predict_proba_one") else decision(model, x)

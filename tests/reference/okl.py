@@ -1302,7 +1302,6 @@ class OKL:
             else:
                 step = process.gaussian(np.eye(self.n_classes)[y], w)
             process.learn(*step, joins)
-            process.m = process.m + step[0] * process.v
             if self.task == "regression" and adapts:
                 r = self.judgement.residual[e]
                 process.noise = clip(noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)

@@ -394,8 +394,6 @@ cdef class Posterior(Owner):
             self.h[n] = self.variance
         if add or b * self.variance >= self.resolved:
             self.covariance.move(-b / self.factor, self.h)
-        for o in range(self.columns):
-            self.mean[o] += c[o] * self.variance  # E f(x) after learning
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""

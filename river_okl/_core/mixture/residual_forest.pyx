@@ -48,7 +48,7 @@ cdef class ResidualForest(TargetForest):
         return TargetForest.state(self) | {"residuals": running_state(&self.residuals)}
 
     def restore(self, dict state):
-        residuals = running_from(state["residuals"], f"the statistics of the residuals of {self.base.name}")
+        residuals = running_from(state["residuals"], f"the record of the residuals of {self.base.name}")
         TargetForest.restore(self, state)
         self.residuals = residuals
 

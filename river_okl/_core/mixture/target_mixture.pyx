@@ -389,6 +389,6 @@ cdef class TargetMixture(Mixture):
     def restore(self, dict state):
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
-        target = running_from(state["target"], "the statistics of the target")
+        target = running_from(state["target"], "the record of the target")
         Mixture.restore(self, state)
         self.target = target

@@ -220,7 +220,7 @@ def records_of(numbers, str what):
     """Return the records of a matrix in a state, after checking every number; ``what`` names them in errors."""
     checked_numbers(what, numbers, (len(numbers), len(NUMBERS)), -np.inf, np.inf)
     if not ((LOWEST <= numbers) & (numbers <= HIGHEST)).all():
-        raise ValueError(f"{what} are out of range")
+        raise ValueError(f"{what} is out of range")
     records = np.zeros(len(numbers), LAYOUT)
     for name, values in zip(NUMBERS, numbers.T):
         records[name] = values

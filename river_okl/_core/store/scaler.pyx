@@ -332,7 +332,7 @@ cdef class Scaler(Features):
             raise ValueError("a unit of a scaler is not positive")
         if len(state["numbers"]) != n:
             raise ValueError("the numbers of a scaler do not match its features")
-        rows["values"] = records_of(state["numbers"], "the statistics of a scaler")
+        rows["values"] = records_of(state["numbers"], "the record of a scaler")
         rows["word"] = [is_word(name) for name in self.index]
         viewed(self.features, self.n, layout)[[*self.index.values()]] = rows
         self.n_centred = int(rows["centred"].sum())
