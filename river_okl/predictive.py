@@ -18,7 +18,7 @@ from scipy import special
 
 from river_okl._core.function.protocol import learn_new_label
 from river_okl.checks import check_between, check_key, check_target, check_weight
-from river_okl.frames import frame_of, label_frame, label_series, rows_of
+from river_okl.frames import Rows, frame_of, label_frame, label_series, rows_of
 from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, locked
 
 
@@ -47,6 +47,14 @@ class PredictiveModel(SupervisedModel):
         if key is not None:
             check_key(key)
         return x
+
+    def _predict_rows(self, rows: Rows, z: float = 1.0) -> NDArray[np.float64]:
+        """Return a row of predictions for each sample.
+
+        The columns are the probabilities of the labels, at least two; in regression the mean, and half the width of
+        the interval with the coverage of z standard deviations of a normal.
+        """
+        raise NotImplementedError
 
     def _by_age(self) -> list[int]:
         return sorted(self._f.supports, key=self._f.points.births.__getitem__)
@@ -139,20 +147,20 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
         """
         check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
-        frame, z = frame_of(X), _deviations(coverage)
-        rows = rows_of(frame, self._takes_words)
-        found = np.array([self._half_width(row, z) for row in rows], dtype=np.float64).reshape(-1, 2)
-        mean, half = found.T
+        frame = frame_of(X)
+        mean, half = self._predict_rows(rows_of(frame, self._takes_words), _deviations(coverage)).T
         return label_frame({"lower": mean - half, "upper": mean + half}, frame)
 
     @locked
     def predict_many(self, X: Any) -> Any:
         """Return the predicted targets of the rows of a frame."""
         frame = frame_of(X)
-        predictions = np.array(
-            [self._prediction(row)[0] for row in rows_of(frame, self._takes_words)], dtype=np.float64
-        )
+        predictions = self._predict_rows(rows_of(frame, self._takes_words))[:, 0].copy()
         return to_native_series(predictions, name=None, like=frame)
+
+    def _predict_rows(self, rows: Rows, z: float = 1.0) -> NDArray[np.float64]:
+        found = [self._half_width(row, z) for row in rows]
+        return np.array(found, dtype=np.float64).reshape(-1, 2)
 
 
 def _deviations(coverage: float) -> float:
@@ -239,13 +247,23 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     def predict_many(self, X: Any) -> Any:
         """Return the predicted labels of the rows of a frame; all None before the first label."""
         frame = frame_of(X)
-        positions = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
-        return label_series(self._labels.names, np.array(positions, dtype=int), frame)
+        probabilities = self._predict_rows(rows_of(frame, self._takes_words))
+        if probabilities.shape[1] == 2:  # the positive label wins a tie
+            positions = (probabilities[:, 1] >= probabilities[:, 0]).astype(int)
+        else:
+            positions = probabilities.argmax(axis=1)
+        return label_series(self._labels.names, positions, frame)
 
     @locked
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probabilities of the labels for the rows of a frame: one column per key of `predict_proba_one`."""
         frame = frame_of(X)
-        names = list(self._labels.names)
-        rows = [self._named(self._probabilities(row)) for row in rows_of(frame, self._takes_words)]
-        return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
+        names = self._labels.names
+        probabilities = self._predict_rows(rows_of(frame, self._takes_words))
+        if len(names) == 1:
+            probabilities = np.ones((len(probabilities), 1))
+        return label_frame({y: probabilities[:, i].copy() for i, y in enumerate(names)}, frame)
+
+    def _predict_rows(self, rows: Rows, z: float = 1.0) -> NDArray[np.float64]:
+        found = [self._probabilities(row) for row in rows]
+        return np.array(found, dtype=np.float64).reshape(-1, max(2, len(self._labels)))

@@ -226,6 +226,6 @@ def test_intervals_of_many_rows_are_those_of_one():
             found = model.predict_interval_many(make([x for x, _ in rows]), coverage)
             assert type(found) is make
             expected = [model.predict_interval_one(x, coverage) for x, _ in rows]
-            np.testing.assert_array_equal(found.to_numpy(), expected)
+            np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-9)
     with pytest.raises(ValueError, match="coverage is 1"):
         model.predict_interval_many(pd.DataFrame([rows[0][0]]), coverage=1.0)

@@ -14,7 +14,7 @@ from river import datasets, linear_model, preprocessing, proba
 from river.datasets import synth
 
 import river_okl
-from river_okl._core.mixture import processes
+from river_okl._core.mixture import batch, processes
 from tests import streams
 from tests.discovery import task
 from tests.reference.okl import EXPERTS
@@ -736,3 +736,57 @@ def test_mean_distances_forget():
     assert 10_000 < state["samples"] < 10_100
     assert state["squares"] / state["samples"] == pytest.approx([1.0, 1.0], rel=0.05)
     assert state["differences"] / (state["samples"] - 1.0) == pytest.approx([2.0, 2.0], rel=0.05)
+
+
+# Many samples at once -------------------------------------------------------------------------------------------------
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def one_by_one(model, xs):
+    """What `predictions` returns, from calls for single samples."""
+    if hasattr(model, "predict_proba_one"):
+        found = [list(model.predict_proba_one(x).values()) for x in xs]
+        return [[1.0, 1.0] if len(row) < 2 else row for row in found]
+    bounds = [model.predict_interval_one(x, 0.9) for x in xs]
+    return [((low + high) / 2.0, (high - low) / 2.0) for low, high in bounds]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+@pytest.mark.parametrize("labels", [0, 2, 3])
+@pytest.mark.parametrize("learned", [1, 40, 500])
+def test_a_batch_predicts_like_single_samples(kind, labels, learned):
+    """Also for features that are unknown, absent or strings, and the predictions wait for their labels alike."""
+    stream = list(streams.KINDS[kind](streams.REGRESSION, n=learned + 40))
+    xs = [x | ({"unknown": 1.0} if t % 7 == 0 else {}) for t, (x, _) in enumerate(stream[learned:])]
+    xs += [{}, xs[3], {"unknown": math.nan, "word": "a"}]
+    model = river_okl.OKLClassifier(budget=200) if labels else river_okl.OKLRegressor(budget=50)
+    for x, y in stream[:learned]:
+        model.learn_one(x, int(1e4 * abs(y)) % labels if labels else y)
+    other = copy.deepcopy(model)
+    expected, found = one_by_one(model, xs), batch.predictions(other._f, xs, 1.6448536269514722)
+    other._f._check()
+    if not labels or len(model._labels) > 1:
+        close(found, expected)
+        close(batch.predictions(other._f, xs[5:6], 1.6448536269514722), expected[5:6])
+    for each in (model, other):
+        each.predict_one({})  # the last of the batch waits from now on
+    waiting, as_well = model._f.pending.state(), other._f.pending.state()
+    np.testing.assert_array_equal(waiting["identities"], as_well["identities"])
+    np.testing.assert_allclose(waiting["predictions"], as_well["predictions"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_batch_that_fails_leaves_the_model_as_it_was():
+    stream = streams.dense(streams.REGRESSION, 100)
+    model = river_okl.OKLRegressor(budget=50)
+    model.learn_stream(stream)
+    other = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="inf"):
+        batch.predictions(model._f, [x for x, _ in stream[:40]] + [{"a": math.inf}])
+    model._f._check()
+    for x, y in stream[50:]:
+        assert model.predict_one(x) == other.predict_one(x)
+        model.learn_one(x, y)
+        other.learn_one(x, y)

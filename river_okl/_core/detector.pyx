@@ -35,7 +35,6 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.residuals cimport Residuals
 from river_okl._core.scaled_points cimport ScaledPoints, bounded_weight, following
 from river_okl._core.simd cimport loops
@@ -104,7 +103,6 @@ cdef class Detector(ScaledPoints):
     cdef double candidates, weight          # samples that were to become points, and their total weight
     cdef uint64_t random
     # scratch: the last sample; never pickled
-    cdef Dictionary dictionary              # of ``Distances``: empty
     cdef Py_ssize_t found
     cdef Py_ssize_t nearest[NEIGHBOURS]
     cdef double raw[SCALES]
@@ -126,7 +124,6 @@ cdef class Detector(ScaledPoints):
         self.declare(<size_t> &self.ranked, "ranked", (), **count)
         self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
         self.declare(<size_t> &self.radius, "radii", (self.points,))
-        self.derive(<size_t> &self.dictionary.member, (self.points,), dtype="i4", default=-1)
         self.scratch(<size_t> &self.some, (self.points,))
         self.scratch(<size_t> &self.others, (self.points,))
         self.scratch(<size_t> &self.at, (self.points,), dtype="i4")
@@ -145,7 +142,7 @@ cdef class Detector(ScaledPoints):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int answer(self, const Sample *x) except -1:
-        self.distances.measure(x, &self.dictionary)
+        self.distances.measure(x, NULL, True)
         self.rate(x)
         return 0
 

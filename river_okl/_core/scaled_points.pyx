@@ -108,8 +108,15 @@ cdef class ScaledPoints(Table):
 
     cdef int evaluate_encoded(self, Sample *x) except -1:
         """Scale the last sample and compute its answer."""
-        cdef Py_ssize_t i, size = self.encoded, lacking, allocated
         self.fresh = False
+        self.scale(x)
+        self.answer(x)
+        self.fresh = True
+        return 0
+
+    cdef int scale(self, Sample *x) except -1:
+        """Scale the items of a sample, and add the centred features that it lacks."""
+        cdef Py_ssize_t i, size = self.encoded, lacking, allocated
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
@@ -128,8 +135,6 @@ cdef class ScaledPoints(Table):
             for i in range(x.size):
                 self.values[i] = <float> fmin(fmax(self.values[i], -farthest), farthest)
         x.scaled = self.values
-        self.answer(x)
-        self.fresh = True
         return 0
 
     @property

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from river import utils
 
+from river_okl._core.mixture.batch import predictions
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.store.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
+from river_okl.frames import Rows
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
@@ -52,6 +56,9 @@ class OKL(PredictiveModel):
 
     def _keyed(self, x: Any, key: Hashable) -> Any:
         return x if key is None else Keyed(super()._keyed(x, key), key)
+
+    def _predict_rows(self, rows: Rows, z: float = 1.0) -> NDArray[np.float64]:
+        return predictions(self._f, rows, z)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))

@@ -28,6 +28,7 @@ cdef class Basis(Owner):
         self, const double *means, Py_ssize_t columns, double weight, double *alpha, double *out
     ) noexcept
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
+    cdef double at_least_jitter(self, double residual, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
     cdef void add(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil

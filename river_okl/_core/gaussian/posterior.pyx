@@ -87,10 +87,13 @@ cdef class Basis(Owner):
         self.solve(k, self.q)
         self.self_similarity = self_similarity * (1.0 + self.jitter)
         self.ald_residual = self.self_similarity
-        if self.n:
-            self.ald_residual -= linalg.dot(self.half, self.half, self.n)
+        self.ald_residual -= linalg.dot(self.half, self.half, self.n)
+        self.ald_residual = self.at_least_jitter(self.ald_residual, self_similarity)
+
+    cdef double at_least_jitter(self, double residual, double self_similarity) noexcept nogil:
+        """Return γ without rounding errors below the jitter."""
         # for a linear kernel and x = 0, κ(x, x) is 0, and there is nothing to learn
-        self.ald_residual = fmax(self.ald_residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
+        return fmax(residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
     cdef double novelty(self) noexcept nogil:
         """Return the share of κ(x, ·) outside the span of the dictionary: γ / κ(x, x)."""

@@ -43,7 +43,7 @@ cdef class Distances(Table):
     # scratch: the sample measured last
     cdef double *dots[METRICS]      # [point] x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
-    cdef const void **pointers      # dense rows, of doubles or of floats
+    cdef const void **pointers      # dense rows, of doubles or of floats; then those of the copies, if gathered
     cdef double *numbers
     cdef int64_t *order             # sort keys: place and index of each dense feature of the sample
     cdef int32_t *dense_places
@@ -51,10 +51,14 @@ cdef class Distances(Table):
     cdef int32_t *rank              # rank of each dense feature by place
     cdef Py_ssize_t n_ranked
     cdef Py_ssize_t items_allocated
+    cdef double **gathered          # [place] of ``copies``; NULL: the dictionary is not gathered
+    cdef double *copies
 
-    cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1
+    cdef int measure(self, const Sample *x, Dictionary *dictionary, bint to_points) except -1
+    cdef int gather(self, Dictionary dictionary) except -1
+    cdef void ungather(self) noexcept
     cdef void rank_dense(self, Py_ssize_t n) noexcept
-    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary) noexcept
+    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary, bint to_points) noexcept
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void point_added(self) noexcept
     cdef int observe(self, const Sample *x) except -1

@@ -81,8 +81,9 @@ cdef class Distances(Table):
         self.scratch(<size_t> &self.relevant, of_feature, dtype="i1")
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1, merge="max")
 
-    cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
-        """Compute x · z_i for all points, and ‖x‖², of an encoded sample scaled at the scaler's places.
+    cdef int measure(self, const Sample *x, Dictionary *dictionary, bint to_points) except -1:
+        """Compute ‖x‖², and x · z_i for the points ``to_points`` and for the dictionary unless it is NULL, of an
+        encoded sample scaled at the scaler's places.
 
         Only the processes use metrics below ``first``, so these metrics are measured to the dictionary only.
         """
@@ -92,12 +93,12 @@ cdef class Distances(Table):
         cdef double *numbers
         cdef double[METRICS] weighted
         cdef const Column *column
-        cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
-        cdef Py_ssize_t of_dictionary = (dictionary.n + LANES - 1) // LANES * LANES
+        cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded() if to_points else 0
+        cdef Py_ssize_t of_dictionary = 0 if dictionary == NULL else (dictionary.n + LANES - 1) // LANES * LANES
         cdef int m, first = self.first
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.pointers = <const void **> self.resize(self.pointers, 0, allocated, sizeof(void *))
+            self.pointers = <const void **> self.resize(self.pointers, 0, 2 * allocated, sizeof(void *))
             self.numbers = self.doubles(self.numbers, 0, METRICS * allocated)
             self.order = <int64_t *> self.resize(self.order, 0, allocated, 8)
             self.rank = <int32_t *> self.resize(self.rank, 0, allocated, 4)
@@ -119,8 +120,9 @@ cdef class Distances(Table):
                 memset(self.dots[m], 0, n * 8)
             if of_dictionary:  # the detector has no dictionary
                 memset(dictionary.dots[m], 0, of_dictionary * 8)
-        for i in range(dictionary.n, of_dictionary):
-            dictionary.position[i] = 0  # padding
+        if of_dictionary:
+            for i in range(dictionary.n, of_dictionary):
+                dictionary.position[i] = 0  # padding
         for i in range(size):
             column = &points.columns[places[i]] if places[i] >= 0 else NULL
             for m in range(METRICS):
@@ -130,15 +132,24 @@ cdef class Distances(Table):
                 continue
             if column.dense != NULL:
                 self.pointers[self.rank[count]] = column.dense
+                if self.gathered != NULL:
+                    self.pointers[n_dense + self.rank[count]] = self.gathered[places[i]]
                 for m in range(METRICS):
                     self.numbers[m * n_dense + self.rank[count]] = weighted[m]
                 count += 1
             elif values[i] != 0.0:
-                self.scatter(column, weighted, dictionary)
-        loops.dots_at(
-            self.pointers, points.single, self.numbers, n_dense, dictionary.position, of_dictionary,
-            dictionary.dots
-        )
+                self.scatter(column, weighted, dictionary, to_points)
+        if of_dictionary and self.gathered != NULL:
+            for m in range(0, METRICS, 2):
+                loops.dots_under(
+                    <const double **> self.pointers + n_dense, self.numbers + m * n_dense, n_dense, of_dictionary, True,
+                    dictionary.dots + m, 2
+                )
+        elif of_dictionary:
+            loops.dots_at(
+                self.pointers, points.single, self.numbers, n_dense, dictionary.position, of_dictionary,
+                dictionary.dots
+            )
         numbers = self.numbers + first * n_dense
         if n and points.single:
             loops.single_dots_under(
@@ -161,16 +172,41 @@ cdef class Distances(Table):
         memcpy(self.ranked_places, self.dense_places, n * 4)
         self.n_ranked = n
 
-    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary) noexcept:
+    cdef int gather(self, Dictionary dictionary) except -1:
+        """Copy the dense columns of the dictionary for ``measure``, until ``ungather``: they are read many times."""
+        cdef Py_ssize_t place, r, columns = self.points.columns_allocated, dense = 0
+        cdef Py_ssize_t n = (dictionary.n + LANES - 1) // LANES * LANES
+        cdef const void *column
+        for place in range(columns):
+            dense += self.points.columns[place].dense != NULL
+        self.copies = self.doubles(NULL, 0, dense * n)
+        self.gathered = <double **> self.resize(NULL, 0, columns, sizeof(double *))
+        dense = 0
+        for place in range(columns):
+            column = self.points.columns[place].dense
+            if column != NULL:
+                self.gathered[place] = self.copies + dense * n
+                for r in range(dictionary.n):
+                    self.gathered[place][r] = value_at(column, dictionary.position[r], self.points.single)
+                dense += 1
+        return 0
+
+    cdef void ungather(self) noexcept:
+        self.release(self.gathered)
+        self.release(self.copies)
+        self.gathered, self.copies = NULL, NULL
+
+    cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary, bint to_points) noexcept:
         """Add a posting list to the dot products."""
         cdef Py_ssize_t k
         cdef int32_t i, r
         cdef int m
         for k in range(column.count):
             i = column.owners[k]
-            for m in range(self.first, METRICS):
-                self.dots[m][i] += v[m] * column.amounts[k]
-            r = dictionary.member[i]
+            if to_points:
+                for m in range(self.first, METRICS):
+                    self.dots[m][i] += v[m] * column.amounts[k]
+            r = -1 if dictionary == NULL else dictionary.member[i]
             if r >= 0:
                 for m in range(METRICS):
                     dictionary.dots[m][r] += v[m] * column.amounts[k]

@@ -69,6 +69,8 @@ cdef extern from "rows.h":
         ) noexcept nogil
 
 cdef extern from "linalg.h":
+    enum: BLOCK
+
     ctypedef struct Linalg:
         double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
         void (*symmetric_times)(
@@ -98,6 +100,13 @@ cdef extern from "linalg.h":
         void (*add_product)(
             const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b, Py_ssize_t ld,
             Py_ssize_t n, Py_ssize_t depth, bint lower, double *out, Py_ssize_t ld_out
+        ) noexcept nogil
+        void (*block_times)(
+            const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, Py_ssize_t depth, int triangle,
+            const double *b, double *out
+        ) noexcept nogil
+        void (*block_forms)(
+            const double *a, Py_ssize_t ld, Py_ssize_t n, const double *x, double *out
         ) noexcept nogil
         int (*eigen)(
             double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch

@@ -11,6 +11,8 @@
 
 #include <Python.h>
 
+enum { BLOCK = 16 }; /* vectors of a block */
+
 typedef struct {
     /* sum_i x_i y_i */
     double (*dot)(const double *x, const double *y, Py_ssize_t n);
@@ -48,6 +50,12 @@ typedef struct {
      * the part of out above the diagonal is undefined */
     void (*add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
                         Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out, Py_ssize_t ld_out);
+    /* out = A B for a block of vectors, the BLOCK columns of B (and of out), where A[i, k] = a[i row + k column], i < m and
+     * k < depth; triangle: A[i, k] is 0 unless k <= i (1) or k >= i (-1), and is stored as 0 */
+    void (*block_times)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, Py_ssize_t depth, int triangle,
+                        const double *b, double *out);
+    /* out_b = x'A x for each column x of a block, A symmetric */
+    void (*block_forms)(const double *a, Py_ssize_t ld, Py_ssize_t n, const double *x, double *out);
     /* A = sum_i values_i v_i v_i', v_i the rows of `vectors`; the symmetric A is overwritten, and scratch has room for
      * 2 n. Returns 0, or 1 if an eigenvalue did not converge */
     int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch);

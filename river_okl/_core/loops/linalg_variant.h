@@ -480,6 +480,61 @@ static void NAME(factored_times)(const double *r, Py_ssize_t ld, Py_ssize_t n, c
     }
 }
 
+/* out = A B for K rows of A from row i on; the sums of a row stay in registers */
+static INLINE void NAME(block_rows)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t from, Py_ssize_t to,
+                                    const double *b, double *out, const int K) {
+    vec s[8][BLOCK / W];
+    for (int r = 0; r < K; r++)
+        for (int v = 0; v < BLOCK / W; v++) s[r][v] = SET(0.0);
+    for (Py_ssize_t k = from; k < to; k++)
+        for (int r = 0; r < K; r++) {
+            const vec c = SET(a[r * row + k * column]);
+            for (int v = 0; v < BLOCK / W; v++) s[r][v] += c * LOAD(b + k * BLOCK + v * W);
+        }
+    for (int r = 0; r < K; r++)
+        for (int v = 0; v < BLOCK / W; v++) STORE(out + r * BLOCK + v * W, s[r][v]);
+}
+
+enum { NAME(BLOCK_ROWS) = W == 8 ? 8 : W == 4 ? 2 : 1 };
+
+static void NAME(block_times)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, Py_ssize_t depth,
+                              int triangle, const double *b, double *out) {
+    enum { K = NAME(BLOCK_ROWS) };
+    for (Py_ssize_t i = 0; i < m;) {
+        const int rows = i + K <= m ? K : 1;
+        const Py_ssize_t from = triangle < 0 ? i : 0, to = triangle > 0 ? i + rows : depth;
+        if (rows == K)
+            NAME(block_rows)(a + i * row, row, column, from, to, b, out + i * BLOCK, K);
+        else
+            NAME(block_rows)(a + i * row, row, column, from, to, b, out + i * BLOCK, 1);
+        i += rows;
+    }
+}
+
+/* x'A x = sum_i x_i (2 sum_{k < i} A_ik x_k + A_ii x_i) */
+static void NAME(block_forms)(const double *a, Py_ssize_t ld, Py_ssize_t n, const double *x, double *out) {
+    enum { K = NAME(BLOCK_ROWS) };
+    vec total[BLOCK / W];
+    double below[K * BLOCK];
+    for (int v = 0; v < BLOCK / W; v++) total[v] = SET(0.0);
+    for (Py_ssize_t i = 0; i < n;) {
+        const int rows = i + K <= n ? K : 1;
+        const double *z = a + i * ld;
+        if (rows == K)
+            NAME(block_rows)(z, ld, 1, 0, i, x, below, K);
+        else
+            NAME(block_rows)(z, ld, 1, 0, i, x, below, 1);
+        for (int r = 0; r < rows; r++, i++)
+            for (int v = 0; v < BLOCK / W; v++) {
+                const vec own = LOAD(x + i * BLOCK + v * W);
+                vec s = LOAD(below + r * BLOCK + v * W);
+                for (int c = 0; c < r; c++) s += SET(z[r * ld + (i - r) + c]) * LOAD(x + (i - r + c) * BLOCK + v * W);
+                total[v] += own * (SET(2.0) * s + SET(z[r * ld + i]) * own);
+            }
+    }
+    for (int v = 0; v < BLOCK / W; v++) STORE(out + v * W, total[v]);
+}
+
 static void NAME(factored_diagonal)(const double *r, Py_ssize_t ld, Py_ssize_t n, double *out) {
     memset(out, 0, sizeof(double) * (size_t)((n + 7) / 8 * 8));
     for (Py_ssize_t j = 0; j < n; j += 8) {
@@ -627,4 +682,6 @@ static const Linalg NAME(linalg) = {NAME(dot),
                                     NAME(times),
                                     NAME(transposed_times),
                                     NAME(add_product),
+                                    NAME(block_times),
+                                    NAME(block_forms),
                                     NAME(eigen)};

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum { EXP_SQUARED_DISTANCE = 0, EXP_DISTANCE = 1, DOT_POWER = 2 };
-enum { TILE = 4, SEGMENT = 64, METRICS = 4 };
+enum { TILE = 4, SEGMENT = 64, METRICS = 4, MOST_AT_ONCE = 4 };
 
 typedef struct { /* exp(-gamma |x-z|^2), exp(-gamma |x-z|) or (gamma x.z + coef0)^degree */
     int kind, degree;

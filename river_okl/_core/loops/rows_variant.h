@@ -4,30 +4,28 @@
  * of 8 doubles; the padding holds finite numbers.
  */
 
-/* exp(t) for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction t = n ln 2 + r, where
- * |r| <= ln 2 / 2 and adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13. */
-static INLINE vec NAME(exp)(vec t) {
+/* t <- exp(t) of U vectors for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction
+ * t = n ln 2 + r, where |r| <= ln 2 / 2 and adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13.
+ * Each operation waits for the one before it: several vectors at a time take little longer than one. */
+static INLINE void NAME(exps)(vec *t, const int U) {
+    static const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                                          1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
+                                          1.0 / 24.0,        1.0 / 6.0,        0.5,             1.0, 1.0};
     const vec magic = SET(6755399441055744.0);
-    t = AT_LEAST(t, SET(-708.0));
-    vec shifted = t * SET(1.4426950408889634074) + magic;
-    vec n = shifted - magic;
-    vec r = t - n * SET(6.93147180369123816490e-01);
-    r = r - n * SET(1.90821492927058770002e-10);
-    vec p = SET(1.0 / 6227020800.0);
-    p = p * r + SET(1.0 / 479001600.0);
-    p = p * r + SET(1.0 / 39916800.0);
-    p = p * r + SET(1.0 / 3628800.0);
-    p = p * r + SET(1.0 / 362880.0);
-    p = p * r + SET(1.0 / 40320.0);
-    p = p * r + SET(1.0 / 5040.0);
-    p = p * r + SET(1.0 / 720.0);
-    p = p * r + SET(1.0 / 120.0);
-    p = p * r + SET(1.0 / 24.0);
-    p = p * r + SET(1.0 / 6.0);
-    p = p * r + SET(0.5);
-    p = p * r + SET(1.0);
-    p = p * r + SET(1.0);
-    return AS_REAL(AS_INT(p) + (ivec)((AS_INT(shifted)) << 52));
+    vec shifted[MOST_AT_ONCE], r[MOST_AT_ONCE], p[MOST_AT_ONCE];
+    for (int u = 0; u < U; u++) t[u] = AT_LEAST(t[u], SET(-708.0));
+    for (int u = 0; u < U; u++) shifted[u] = t[u] * SET(1.4426950408889634074) + magic;
+    for (int u = 0; u < U; u++) r[u] = t[u] - (shifted[u] - magic) * SET(6.93147180369123816490e-01);
+    for (int u = 0; u < U; u++) r[u] = r[u] - (shifted[u] - magic) * SET(1.90821492927058770002e-10);
+    for (int u = 0; u < U; u++) p[u] = SET(1.0 / 6227020800.0);
+    for (int i = 0; i < 13; i++)
+        for (int u = 0; u < U; u++) p[u] = p[u] * r[u] + SET(coefficients[i]);
+    for (int u = 0; u < U; u++) t[u] = AS_REAL(AS_INT(p[u]) + (ivec)((AS_INT(shifted[u])) << 52));
+}
+
+static INLINE vec NAME(exp)(vec t) {
+    NAME(exps)(&t, 1);
+    return t;
 }
 
 static INLINE vec NAME(sqrt)(vec v) {
@@ -199,22 +197,33 @@ static INLINE vec NAME(dot_of)(vec squares, vec distance) {
 
 /* `kernel_row` of the most common kernels, a Gaussian with or without a linear one: the same numbers without branches
  * in the loop. */
+static INLINE void NAME(common_rows)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
+                                     double *out, const int U) {
+    const int two_terms = k->n_terms == 2;
+    vec distance[MOST_AT_ONCE], dot[MOST_AT_ONCE];
+    for (int u = 0; u < U; u++) {
+        distance[u] = dot[u] = ((const vec *)row)[u];
+        if (!is_distance)
+            distance[u] = AT_LEAST(xs + ((const vec *)sq)[u] - SET(2.0) * dot[u], SET(0.0));
+        else if (two_terms)
+            dot[u] = NAME(dot_of)(xs + ((const vec *)sq)[u], distance[u]);
+        distance[u] *= SET(-k->factors[0].gamma);
+    }
+    NAME(exps)(distance, U);
+    for (int u = 0; u < U; u++) {
+        vec value = SET(k->terms[0].weight) * distance[u];
+        if (two_terms) /* the compiler might fuse either product with the sum, in each copy of the loop another one */
+            value = MUL_ADD(SET(k->terms[1].weight), SET(k->factors[1].gamma) * dot[u] + SET(k->factors[1].coef0), value);
+        ((vec *)out)[u] = value;
+    }
+}
+
 static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
                              Py_ssize_t n, double *out) {
-    const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma), zero = SET(0.0), two = SET(2.0);
-    const int two_terms = k->n_terms == 2;
-    const vec scale = SET(two_terms ? k->factors[1].gamma : 0.0), coef0 = SET(two_terms ? k->factors[1].coef0 : 0.0);
-    const vec linear = SET(two_terms ? k->terms[1].weight : 0.0);
-    for (Py_ssize_t i = 0; i < n; i += W) {
-        vec distance = *(const vec *)(row + i), dot = distance;
-        if (!is_distance)
-            distance = AT_LEAST(xs + *(const vec *)(sq + i) - two * dot, zero);
-        else if (two_terms)
-            dot = NAME(dot_of)(xs + *(const vec *)(sq + i), distance);
-        vec value = weight * NAME(exp)(gamma * distance);
-        if (two_terms) value += linear * (scale * dot + coef0);
-        *(vec *)(out + i) = value;
-    }
+    enum { U = W == 8 ? 4 : 2 };
+    Py_ssize_t i = 0;
+    for (; i + U * W <= n; i += U * W) NAME(common_rows)(k, row + i, is_distance, sq + i, xs, out + i, U);
+    for (; i < n; i += W) NAME(common_rows)(k, row + i, is_distance, sq + i, xs, out + i, 1);
 }
 
 /* out = kernel values from the row of dot products or of squared distances: a sum over terms of weight * product over
@@ -308,8 +317,7 @@ static INLINE vec NAME(lanes)(const double *sq, const double *dot, Py_ssize_t st
     vec low = SET(INFINITY);
     for (Py_ssize_t i = start; i < end; i += W) {
         const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
-        const ivec less = LESS(v, low);
-        low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
+        low = AT_MOST(v, low);
     }
     return low;
 }

@@ -10,10 +10,19 @@ typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* W
 #define GATHER(row, at) ((vec)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(at)), row, 8))
 #define GATHER_SINGLE(row, at) \
     ((vec)_mm512_cvtps_pd(_mm256_i32gather_ps(row, _mm256_loadu_si256((const __m256i *)(at)), 4)))
+#define AT_LEAST(v, low) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(low)))
+#define AT_MOST(v, high) ((vec)_mm512_min_pd((__m512d)(v), (__m512d)(high)))
+#define MUL_ADD(a, b, c) ((vec)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #elif W == 4
 #define GATHER(row, at) ((vec)_mm256_i32gather_pd(row, _mm_loadu_si128((const __m128i *)(at)), 8))
 #define GATHER_SINGLE(row, at) ((vec)_mm256_cvtps_pd(_mm_i32gather_ps(row, _mm_loadu_si128((const __m128i *)(at)), 4)))
+#define AT_LEAST(v, low) ((vec)_mm256_max_pd((__m256d)(v), (__m256d)(low)))
+#define AT_MOST(v, high) ((vec)_mm256_min_pd((__m256d)(v), (__m256d)(high)))
+#define MUL_ADD(a, b, c) ((vec)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #else
+#define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
+#define AT_MOST(v, high) AS_REAL((AS_INT(v) & (ivec)((v) < (high))) | (AS_INT(high) & ~(ivec)((v) < (high))))
+#define MUL_ADD(a, b, c) ((a) * (b) + (c))
 #define GATHER(row, at) ((vec){(row)[(at)[0]], (row)[(at)[1]]})
 #define GATHER_SINGLE(row, at) GATHER(row, at)
 #endif
@@ -27,7 +36,6 @@ typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* W
 #define AS_INT(v) ((ivec)(v))
 #define AS_REAL(v) ((vec)(v))
 #define LESS(v, w) ((ivec)((v) < (w)))
-#define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
 #else
 typedef double NAME(vec);
 typedef double NAME(loose);
@@ -39,6 +47,8 @@ typedef int64_t NAME(ivec);
 #define GATHER(row, at) ((row)[*(at)])
 #define GATHER_SINGLE(row, at) GATHER(row, at)
 #define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
+#define AT_MOST(v, high) ((v) < (high) ? (v) : (high))
+#define MUL_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 #define vec NAME(vec)
 #define loose NAME(loose)
@@ -62,6 +72,8 @@ typedef int64_t NAME(ivec);
 #undef GATHER
 #undef GATHER_SINGLE
 #undef AT_LEAST
+#undef AT_MOST
+#undef MUL_ADD
 #undef NAME
 #undef W
 #endif

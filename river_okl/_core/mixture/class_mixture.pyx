@@ -275,6 +275,12 @@ cdef class ClassMixture(Mixture):
                 best = o
         return best
 
+    cdef Py_ssize_t n_reported(self) noexcept:
+        return self.n_classes
+
+    cdef void report(self, double z, double *out) noexcept:
+        memcpy(out, self.final, self.n_classes * 8)
+
     cdef void score(self, Outcome *y) noexcept:
         """Score the experts.  If labels are late, evidence is tempered: the longer memory averages, not amplifies."""
         cdef Py_ssize_t e, n = self.n_classes, c = <Py_ssize_t> y.target

@@ -49,6 +49,11 @@ cdef class Mixture(ScaledPoints):
     cdef bint current                       # whether it was asked in the current state of the model
 
     # A sample
+    cdef int begin_block(self) except -1
+    cdef int ask_next(self, Sample *x, Py_ssize_t encoded, uint64_t rest) except -1
+    cdef void end_batch(self) noexcept
+    cdef Py_ssize_t n_reported(self) noexcept
+    cdef void report(self, double z, double *out) noexcept
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept
     cdef void unit(self, double *mean, double *deviation) noexcept
     cdef void convert(self, double *p, double mean, double deviation) noexcept

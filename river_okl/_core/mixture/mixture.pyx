@@ -8,6 +8,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     dependence.pyx     which features the residuals of the processes depend on
     slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
+    batch.pyx          predictions of many samples at once
     change.pyx         whether the stream has changed since these predictions
 
 Once labels come late there is a second judgement, "then", which is scored on the predictions that were made when the
@@ -138,11 +139,43 @@ cdef class Mixture(ScaledPoints):
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, expert by expert: later experts may use predictions of earlier ones."""
         cdef Dictionary dictionary = self.processes.dictionary()
-        self.distances.measure(x, &dictionary)
+        self.distances.measure(x, NULL if self.processes.predicted else &dictionary, True)
         for expert in self.experts:
             if (<Expert> expert).rows:
                 (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
         return 0
+
+    cdef int begin_block(self) except -1:
+        """Prepare for samples without keys that are asked one after the other (batch.pyx)."""
+        self.leave()
+        self.key = 0
+        self.fresh = False
+        return 0
+
+    cdef int ask_next(self, Sample *x, Py_ssize_t encoded, uint64_t rest) except -1:
+        """Ask a scaled sample, which becomes the last one; x gets an earlier one."""
+        cdef Sample *last = &self.samples[1 - self.last]
+        cdef Sample other = last[0]
+        self.leave()
+        last[0], x[0] = x[0], other
+        self.last = 1 - self.last
+        self.encoded, self.rest = encoded, rest
+        self.answer(last)
+        last.scaled = NULL  # borrowed from the batch
+        self.asked = True
+        return 0
+
+    cdef void end_batch(self) noexcept:
+        """Forget what was prepared for many samples."""
+        self.processes.predicted = False
+        self.distances.ungather()
+
+    cdef Py_ssize_t n_reported(self) noexcept:
+        """Return the number of columns of the predictions of many samples."""
+        return 0
+
+    cdef void report(self, double z, double *out) noexcept:
+        """Write the prediction for the last sample; ``z``: of the interval of a target."""
 
     def check_sample(self, sample):
         """Raise if this sample is invalid; it does not count as predicted."""

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from river_okl._core.store.ring cimport Ring
 
@@ -21,6 +21,9 @@ cdef class Pending(Ring):
     cdef readonly Py_ssize_t length     # numbers per sample
     cdef readonly Py_ssize_t waiting    # number of samples whose label has not come
     cdef bint late                      # whether the last unambiguous label came late
+    # A hash table of the places of records by identity, with linear probing; entries of dropped ones stay until it fills
+    cdef int32_t *table             # [slots] -1: empty
+    cdef Py_ssize_t slots, filled
 
     cdef inline Asked *asked(self, Py_ssize_t i) noexcept nogil:
         return <Asked *> self.at(i)
@@ -29,6 +32,8 @@ cdef class Pending(Ring):
         return <float *> (&self.asked(i).taken + 1)
 
     cdef int add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) except -1
+    cdef void fill_table(self) noexcept
+    cdef void enter(self, Py_ssize_t i) noexcept
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept
     cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept

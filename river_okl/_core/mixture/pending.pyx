@@ -16,7 +16,7 @@ As long as each label follows its prediction, nothing is stored or allocated.
 """
 
 from libc.math cimport fmax, fmin
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -73,16 +73,52 @@ cdef class Pending(Ring):
         for j in range(self.length):
             out[j] = <float> fmin(fmax(numbers[j], -LARGEST_NUMBER), LARGEST_NUMBER)
         self.waiting += 1
+        if 4 * (self.filled + 1) > 3 * self.slots:
+            self.fill_table()
+        else:
+            self.enter(self.n - 1)
         return 0
 
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
         """Return the sample with this identity, asked after ``seen`` samples, if none was learned since; or -1."""
-        cdef Py_ssize_t i = self.n - 1
-        while i >= 0 and self.asked(i).seen == seen:
-            if self.asked(i).identity == identity:
+        cdef Py_ssize_t slot, i
+        if self.n == 0:
+            return -1
+        slot = <Py_ssize_t> (identity & <uint64_t> (self.slots - 1))
+        while self.table[slot] >= 0:
+            i = (self.table[slot] - self.start + self.room) % self.room
+            if i < self.n and self.asked(i).identity == identity and self.asked(i).seen == seen:
                 return i
-            i -= 1
+            slot = (slot + 1) & (self.slots - 1)
         return -1
+
+    cdef void enter(self, Py_ssize_t i) noexcept:
+        """Enter record i into the table."""
+        cdef Py_ssize_t slot = <Py_ssize_t> (self.asked(i).identity & <uint64_t> (self.slots - 1))
+        while self.table[slot] >= 0:
+            slot = (slot + 1) & (self.slots - 1)
+        self.table[slot] = <int32_t> ((self.start + i) % self.room)
+        self.filled += 1
+
+    cdef void fill_table(self) noexcept:
+        """Enter all records into an empty table."""
+        cdef Py_ssize_t i
+        memset(self.table, 0xff, self.slots * sizeof(int32_t))
+        self.filled = 0
+        for i in range(self.n):
+            self.enter(i)
+
+    cdef int reserve(self, Py_ssize_t room) except -1:
+        cdef Py_ssize_t slots = 2
+        while slots < 2 * room:
+            slots *= 2
+        if slots != self.slots:
+            self.table = <int32_t *> self.resize(self.table, 0, slots, sizeof(int32_t))
+            self.slots = slots
+            self.fill_table()
+        Ring.reserve(self, room)
+        self.fill_table()
+        return 0
 
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept:
         """Return the first unlabelled sample with this identity, asked before ``before`` were learned; or -1."""
@@ -116,6 +152,11 @@ cdef class Pending(Ring):
         for i in range(count):
             self.waiting -= not self.asked(i).taken
         Ring.drop(self, count)
+
+    cdef void clear(self) noexcept:
+        Ring.clear(self)
+        self.release(self.table)
+        self.table, self.slots, self.filled = NULL, 0, 0
 
     cdef void take(self, Py_ssize_t i) noexcept:
         """Mark sample i as labelled, and drop labelled samples of earlier steps."""
@@ -151,6 +192,7 @@ cdef class Pending(Ring):
             memcpy(
                 after + rows * (columns + 1), before + rows * columns, (self.length - rows * columns) * sizeof(float)
             )
+        wider.fill_table()
         return wider
 
     # State ------------------------------------------------------------------------------------------------------------
@@ -164,6 +206,9 @@ cdef class Pending(Ring):
         assert seen == sorted(seen), "in the order in which they were asked"
         waiting = [(self.asked(i).identity, self.asked(i).seen) for i in range(self.n) if not self.asked(i).taken]
         assert len({*waiting}) == len(waiting), "no step has the same sample twice"
+        for i in range(self.n):
+            if not self.asked(i).taken:
+                assert self.find_asked(self.asked(i).identity, self.asked(i).seen) == i, "the table has every sample"
 
     cdef object record(self):
         """Return the type of a record, for NumPy: ``Asked`` and the predictions."""
@@ -195,3 +240,4 @@ cdef class Pending(Ring):
         for name in ARRAYS:
             records[name] = state[name]
         self.waiting = n - np.count_nonzero(state["taken"])
+        self.fill_table()

@@ -36,6 +36,7 @@ cdef class Processes(Expert):
     cdef int32_t *member                # [point] its number in the dictionary, or -1
 
     # scratch: the last sample
+    cdef bint predicted                 # whether the posteriors have already predicted it (batch.pyx)
     cdef double *squares[METRICS]       # of the dictionary
     cdef double *dots[METRICS]
     cdef double *k[KERNELS]
@@ -51,6 +52,7 @@ cdef class Processes(Expert):
     # A sample
     cdef Dictionary dictionary(self) noexcept
     cdef bint has_metric(self, int m) noexcept
+    cdef int fill_rows(self, double *self_similarity) except -1
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
     cdef double score(
         self, double target, const double *weight, const double *mean, const double *variance, double *scale,

@@ -157,33 +157,37 @@ cdef class Processes(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the probabilities of every class, or the mean of the target, by every process."""
-        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
-        cdef Py_ssize_t width = 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
-        cdef int b, m
+        cdef Py_ssize_t i, e, width = 1 if (<Posterior> self.posteriors[0]).numeric else max(2, self.columns)
+        cdef double[KERNELS] self_similarity
+        if not self.predicted:
+            self.fill_rows(self_similarity)
+            for i in range(KERNELS):
+                (<Basis> self.bases[i]).project(self.k[i], self_similarity[i])
+            for e in range(PROCESSES):
+                (<Posterior> self.posteriors[e]).predict(self.k[e // POSTERIORS])
+        for e in range(PROCESSES):
+            (<Posterior> self.posteriors[e]).answer(self.inverse_temperature[e], p + e * width)
+        return 0
+
+    cdef int fill_rows(self, double *self_similarity) except -1:
+        """Write κ(x, x) of the sample measured last, and its similarity to the dictionary, under every kernel."""
+        cdef Py_ssize_t i, r, n = self.n, padded = (n + 7) // 8 * 8
+        cdef int m
         cdef CompiledKernel kernel
-        cdef Basis basis
-        cdef Posterior posterior
-        cdef double self_similarity
         for m in range(METRICS):
             if not self.has_metric(m):
                 continue
             for r in range(n):
                 self.squares[m][r] = self.distances.square[m][self.position[r]]
         for i in range(KERNELS):
-            kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
-            self_similarity = kernel.self_similarity(self.distances.own[m])
-            if not self_similarity <= LARGEST_SELF:
+            kernel, m = self.kernels[i], self.metric[i]
+            self_similarity[i] = kernel.self_similarity(self.distances.own[m])
+            if not self_similarity[i] <= LARGEST_SELF:
                 raise ValueError(f"κ(x, x) of this sample is more than {LARGEST_SELF:g}: scale the features")
             if n:
                 loops.kernel_row(
                     &kernel.program, self.dots[m], False, self.squares[m], self.distances.own[m], padded, self.k[i]
                 )
-            basis.project(self.k[i], self_similarity)
-            for b in range(POSTERIORS):
-                e = i * POSTERIORS + b
-                posterior = self.posteriors[e]
-                posterior.predict(self.k[i])
-                posterior.answer(self.inverse_temperature[e], p + e * width)
         return 0
 
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept:

@@ -258,18 +258,25 @@ cdef class TargetMixture(Mixture):
 
         Between the calibrated coverages, the half width is linear in ``z``.
         """
-        cdef Py_ssize_t i = 0
-        cdef double left = 0.0, half = 0.0
-        cdef const double *own = self.p + self.rows
+        cdef double[2] out
         self.evaluate(self.keyed(sample))
         self.asked = True
+        self.report(z, out)
+        return out[0], out[1]
+
+    cdef Py_ssize_t n_reported(self) noexcept:
+        return 2
+
+    cdef void report(self, double z, double *out) noexcept:
+        cdef Py_ssize_t i = 0
+        cdef double left = 0.0, half = 0.0
         while i < COVERAGES - 1 and z > normal[i]:
             left, half = normal[i], self.half_width(i)
             i += 1
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
         half += (z - left) * (self.half_width(i) - half) / (normal[i] - left)
-        return self.centre + self.size * own[ANSWER], self.size * half
+        out[0], out[1] = self.centre + self.size * self.p[self.rows + ANSWER], self.size * half
 
     cdef void standardise(self, double target, Outcome *y) noexcept:
         """Set the target in the unit in force.
