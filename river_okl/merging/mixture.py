@@ -1,15 +1,21 @@
-"""Mixtures trained in parallel (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
+"""Merge mixtures (``OKLClassifier``, ``OKLRegressor``) that learned shards of a stream in parallel.
 
-    scaler, target, distances   averaged by the number of samples that each has learned since the start, like the
-                                moments of sample weights; counts and the evidence of neighbours are added
-    kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
-                                as it does if a kernel moves
-    processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    pending                     is dropped: the merged mixture has made no predictions yet
+The mixtures were copies of one start. ``Merging`` takes them apart and computes the state of the merged mixture, which
+``Mixture.restore`` checks. Each part of the state has a rule of its own:
 
-Arrays of an expert merge by the rule named in their declarations, the rest by the expert's ``merged``, which receives
-the ``Merging``.  The result is a state that ``Mixture.restore`` checks.  Points are rows of one space with the points
-of all mixtures, without duplicates; features are its columns, those of the merged mixture first.
+    scaler, target,      Moments are averaged. The weight of a shard is the number of values that it has learned since
+    sample weights       the start. Counts are added.
+    distances            The feature weights are averaged, and the evidence of neighbours is added.
+    kernels              The merged mixture has the kernels with the highest weights. A mixture without one of them
+                         continues from its highest-weighted kernel, as it does when a kernel moves.
+    processes            The evidence of all shards is added over one dictionary, whose points are chosen from the
+                         dictionaries of the shards (gaussian.py).
+    other experts        Each array follows the rule that its declaration names (``ARRAY_RULES``). The rest follows the
+                         ``merged`` method of the expert, which receives the ``Merging``.
+    pending predictions  They are dropped, because the merged mixture has not made any.
+
+All points are the rows of one matrix, ``Merging.space``, without duplicates. All features are its columns. The features
+of the merged mixture come first.
 """
 
 from __future__ import annotations
@@ -51,18 +57,18 @@ SCALER: Any = [
     *(("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("settled", "?")),
     *(("numbers", "f8", len(NUMBERS)), ("units", "f8", 2)),
 ]
-METRICS, EQUAL = 4, 1  # of ``Distances``; one of them has equal weights, the others are learned
+METRICS, EQUAL = 4, 1  # the number of metrics of ``Distances``, and the one with equal feature weights
 LEARNED = [m for m in range(METRICS) if m != EQUAL]
-LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
-LEAST_SHARE = 0.5  # of the largest share: shards with less contribute no tree
-# Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
-# give up a kernel.
+LARGEST_RATIO = 1e20  # of two units of the target, as in _core/mixture/target_mixture.pyx
+LEAST_SHARE = 0.5  # of the largest share: shards with smaller shares contribute no trees
+# A mixture's weight for a kernel counts as at least this when kernels are compared. Without this bound, a few samples
+# could suffice to give up a kernel.
 LEAST_WEIGHT = 0.01
 
 
 @dataclasses.dataclass
 class KernelChoice:
-    """A kernel of the processes: scale and metric, and the means that determine its γ."""
+    """A kernel of the processes: its scale, its metric, and the means from which its γ follows."""
 
     scale: float
     metric: int
@@ -71,22 +77,23 @@ class KernelChoice:
 
     @property
     def kind(self) -> tuple[float, int]:
+        """Scale and metric. Kernels of different mixtures correspond if these are equal."""
         return self.scale, self.metric
 
 
 class Mixed:
-    """The parts of a mixture."""
+    """A mixture taken apart, with the positions of its points and features in the common space."""
 
-    rows: Positions  # the rows of its points in the common space
-    columns: Positions  # the columns of its scaler's features
-    weights: Arrays  # [column, metric]
+    rows: Positions  # of its points in the common space
+    columns: Positions  # of its scaler's features in the common space
+    weights: Arrays  # [column, metric], the feature weights
 
     def __init__(self, model: Any) -> None:
         self.f = model._f
         self.read()
 
     def adopt(self, units: dict[Hashable, tuple[float, float]]) -> None:
-        """Convert a copy of the mixture to these units of the features, and read it anew."""
+        """Replace the mixture by a copy that is converted to these units of the features, and read its state."""
         make, options, state = self.f.__reduce__()
         self.f = make(*options)
         self.f.restore(state)
@@ -112,40 +119,40 @@ class Mixed:
         self.n_processes = len(self.processes["posteriors"])
 
     def part(self, table: Any) -> State:
-        """Return the state of a table in the mixture, or of the mixture itself."""
+        """Return the state of the part of this mixture that corresponds to a table of another one."""
         found: State = self.state
         for name in table.path:
             found = found[name]
         return found
 
     def in_order(self) -> list[Hashable]:
-        """Return its features in order of their places; the first ones are inputs of linear regressions."""
+        """Return its features in the order of their places. Linear regressions have only the first ones as inputs."""
         return [self.names[i] for i in np.argsort(self.places).tolist()]
 
     def error_of_trees(self) -> float:
-        """Return the running error of its trees, averaged over all trees."""
+        """Return the mean running error of its trees."""
         forests = [self.state[expert.name] for expert in self.f.experts if isinstance(expert, Trees)]
         running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 
     def of_kernel(self, i: int) -> slice:
-        """Return the slice of the processes with kernel i."""
+        """Return the positions of the processes with kernel i."""
         n = len(POSTERIORS_OF[self.task])
         return slice(n * i, n * (i + 1))
 
     def kernel_weight(self, i: int) -> float:
-        """Return the weight of the experts with kernel i."""
+        """Return the total mixture weight of the processes with kernel i."""
         return float(self.mixture_weights[self.of_kernel(i)].sum())
 
     def source(self, kernel: KernelChoice) -> int:
-        """Return the index of its kernel of this kind, or of the one with the highest weight."""
+        """Return the index of its kernel of this kind or, if it has none, of its highest-weighted kernel."""
         for i, own in enumerate(self.kernels):
             if own.kind == kernel.kind:
                 return i
         return max(range(len(self.kernels)), key=self.kernel_weight)
 
     def settle(self, rows: Positions, at: dict[Hashable, int]) -> None:
-        """Set the positions of its points and features among those of all mixtures."""
+        """Set the positions of its points and features in the common space, and its feature weights there."""
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
         self.weights = np.ones((len(at), METRICS))
@@ -154,21 +161,21 @@ class Mixed:
 
     @functools.cached_property
     def features(self) -> dict[Hashable, State]:
-        """The statistics of each feature in its scaler."""
+        """The scaler's statistics of each feature, by name."""
         columns = [column for column, *_ in SCALER]
         rows = zip(*(self.state["scaler"][column].tolist() for column in columns), strict=True)
         return {name: dict(zip(columns, row, strict=True)) for name, row in zip(self.names, rows, strict=True)}
 
 
 class Merging:
-    """The parts of several mixtures, and the state of the merged one."""
+    """Several mixtures taken apart, and the rules that compute the state of the merged one."""
 
     def __init__(self, shards: Shards) -> None:
         self.take(shards, Mixed)
-        self.rows: Positions = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
+        self.rows: Positions = np.zeros(0, dtype=np.int64)  # points of the merged mixture, in ``space``
         self.task = self.first.task
         self.donors = self.donors_of_trees()
-        owners = [self.donors[0], *(each for _, each in self.active)]  # the first one's features keep their places
+        owners = [self.donors[0], *(each for _, each in self.active)]  # features of the first owner keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         self.adopt_units()
         at = self.column_of_feature()
@@ -185,7 +192,7 @@ class Merging:
         self.kernels = self.merged_kernels()
 
     def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
-        """Take the models apart, and compute how many samples the merged model has seen."""
+        """Take the models apart by ``apart``, and compute how many samples the merged model has seen."""
         self.shards, self.shares, self.evidence = shards, shards.shares.tolist(), shards.evidence.tolist()
         self.all = [apart(model) for model in shards.models]
         self.start = apart(shards.start)
@@ -193,12 +200,12 @@ class Merging:
         self.check_start()
         self.active = [(share, each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.active[0][1]
-        self.by_evidence = [*zip(self.evidence, self.all, strict=True)]  # all, and how much their evidence counts
+        self.by_evidence = [*zip(self.evidence, self.all, strict=True)]  # all mixtures, with their weights in sums
         added = sum(e * (each.seen - self.start.seen) for e, each in self.by_evidence)
         self.seen = max(round(self.start.seen + added), int(added > 0.0))
 
     def adopt_units(self) -> None:
-        """Merge the scalers, and convert all mixtures to the units of the merged one."""
+        """Merge the scalers, and convert all mixtures to the units of the merged scaler."""
         self.scaler: State = self.merged_scaler()
         settled, units = self.scaler["settled"].tolist(), self.scaler["units"].tolist()
         in_force = {name: unit for name, known, unit in zip(self.names, settled, units, strict=True) if known}
@@ -206,18 +213,25 @@ class Merging:
             each.adopt(in_force)
 
     def column_of_feature(self) -> dict[Hashable, int]:
-        """Return the column of each feature of all mixtures; those of the merged one come first."""
+        """Return a column for each feature of any mixture. Features of the merged mixture come first."""
         every = [*self.names, *(name for each in self.with_start for name in each.names)]
         return {name: j for j, name in enumerate(dict.fromkeys(every))}
 
     def donors_of_trees(self) -> list[Mixed]:
-        """Return the shard with the largest share (of equals the one with the lowest errors); then others by errors."""
+        """Return the shards that contribute trees: the one with the largest share, then the others by error.
+
+        Of several shards with the largest share, the one with the lowest error is first.
+        """
         first = max(self.active, key=lambda each: (each[0], -each[1].error_of_trees()))
         others = [each for each in self.active if each is not first and each[0] >= LEAST_SHARE * first[0]]
         return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
-        """Raise if a shard saw a feature before it left the start, and the start did not see it in the same sample."""
+        """Raise if a shard cannot have been a copy of the start.
+
+        The start must know every feature that the shard saw before it left the start. It must have seen the feature in
+        the same sample first, and not more often than the shard.
+        """
         for i, each in enumerate(self.all):
             for name, own in each.features.items():
                 known = self.start.features.get(name, {"first": 0, "count": 0})
@@ -226,15 +240,15 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """Return the average over the shards."""
+        """Return the average of a value of each shard, weighted by the shares."""
         return self.averaged([of(each) for _, each in self.active])
 
     def averaged(self, found: Any) -> Any:
-        """Return the average of values of the shards."""
+        """Return the average of these values, one for each shard, weighted by the shares."""
         return average([share for share, _ in self.active], found)
 
     def each(self, table: Any, name: str) -> Arrays:
-        """Return an array of a table in every shard, with features and units converted to the merged mixture's."""
+        """Return an array of a table from every shard, with the features and in the units of the merged mixture."""
         ((array, axes),) = ((array, axes) for array, axes in table.arrays() if array.name == name)
         kinds = [getattr(axis, "name", None) for axis in axes]
         found = [each.part(table)[name] for _, each in self.active]
@@ -247,7 +261,7 @@ class Merging:
         return np.stack(found)
 
     def arrays(self, table: Any) -> State:
-        """Return the merged arrays and numbers of a table for which a rule is declared."""
+        """Return the merged arrays and numbers of a table, of those that declare a rule."""
         merged: State = {}
         for array, axes in table.arrays():
             if array.merge:
@@ -259,24 +273,28 @@ class Merging:
         return merged
 
     def counted(self, table: Any, name: str) -> Any:
-        """Return a count: that of the start, and what every shard has added; one below the start's has restarted."""
+        """Return the count of the start plus what every shard has added.
+
+        A count that is lower than that of the start has restarted, so it is added in full.
+        """
         first = self.start.part(table)[name]
         ends = [(e, each.part(table)[name]) for e, each in self.by_evidence]
         return np.int64(round(first + sum(e * (end - first if end >= first else end) for e, end in ends)))
 
     def late(self, table: Any) -> State:
-        """Return what is known of late labels, if one shard alone has learned classes; otherwise it is new."""
+        """Return the state of a table about late labels: kept if a single classifier has learned, otherwise reset."""
         alone = len(self.active) == 1 and self.task != "regression"
         found: State = self.first.part(table) if alone else table.state()
         return found
 
     def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
+        """Return the pooled moments of some values of the start and of all shards."""
         return pooled(of(self.start), [(e, of(each)) for e, each in self.by_evidence])
 
     def add_points(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
-        """Return the positions of these rows among the points of the merged mixture, and add those that are missing.
+        """Add points to the merged mixture unless it has them, and return the position of each point by its row.
 
-        With ``equal`` any point with the same content matches.
+        With ``equal``, any point of the merged mixture with the same content counts as the point itself.
         """
         there = (self.content[self.rows] if equal else self.rows).tolist()
         position = {row: i for i, row in enumerate(there)}
@@ -285,10 +303,10 @@ class Merging:
         return position | {row: i for i, row in enumerate(new, start=len(there))}
 
     def followed(self, of: Callable[[Any], Any]) -> State:
-        """Return the merged state of a calibration of the mixtures."""
+        """Return the merged state of a calibration that each mixture has."""
         return followed(self.shards, lambda model: of(model._f))
 
-    # What was counted -------------------------------------------------------------------------------------------------
+    # Features and targets ---------------------------------------------------------------------------------------------
 
     def merged_scaler(self) -> State:
         """Return the merged state of ``Scaler``."""
@@ -304,10 +322,10 @@ class Merging:
         }
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
-        """Return the merged statistics of a feature, from the start and every shard that learned it."""
+        """Return the merged statistics of a feature, as a row of ``SCALER``."""
         before, ends = self.start.features.get(name), [each.features.get(name) for _, each in self.active]
         if before and not any(end and end["first"] == before["first"] for end in ends):
-            before = None  # all shards dropped the feature, and it was new again
+            before = None  # all shards have dropped the feature since, and some have learned it again
         start, count = (_moments(before["numbers"]), before["count"]) if before else (Moments(), 0)
         evidence = [e for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
         learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.active, strict=True)]
@@ -322,8 +340,9 @@ class Merging:
             gap = min(gap, each.seen - end["last"])
             streams.append((e, _moments(end["numbers"])))
         count = max(1, round(count))
+        # so that the frequency of the feature since ``first`` is its average frequency in the shards
         first = max(1, self.seen + 1 - max(count, round(count * sum(learned) / present)))
-        # the gap of a shard with a small weight may be longer than the merged stream
+        # clipped, as a shard with a small weight may have a gap that is longer than the merged stream
         last = min(max(first, self.seen - gap, first + count - 1), self.seen)
         known, centred = [end for end in ends if end], votes >= 0.0
         if len(known) == 1:
@@ -333,12 +352,12 @@ class Merging:
         return first, last, count, centred, any(end["settled"] for end in known), numbers, _unit(values, centred)
 
     def words(self) -> Positions:
-        """Return hashes of the strings that were seen once, at most as many as one mixture stores."""
+        """Return the hashes of strings that were seen once, at most as many as one mixture stores."""
         found = np.concatenate([each.state["words"] for _, each in self.active])
         return found[np.sort(np.unique(found, return_index=True)[1])][-MAX_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
-        """Return the weights of every feature under every metric, averaged over the mixtures that have the feature."""
+        """Return the feature weights of every metric, averaged over the shards that have the feature."""
         total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
         for share, each in self.active:
             total[each.columns] += share * each.weights[each.columns]
@@ -348,13 +367,17 @@ class Merging:
         return found
 
     def matrix(self) -> Any:
-        """Return the points of the merged mixture, a row each."""
+        """Return the points of the merged mixture as the rows of a matrix."""
         return self.space.X[self.rows]
 
     def relevance(self) -> State:
-        """Return the summed evidence of neighbours for each feature: an average was too weak on many clusters."""
+        """Return the evidence of neighbours for each feature.
+
+        It is summed over the shards, because an average was too weak on streams with many clusters.
+        """
         updates = self.start.state["updates"]
-        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.by_evidence]  # it is halved there
+        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.by_evidence]  # an update halves it
+        # with this factor, the sum has the start's evidence once, as the shard with the most updates has it
         of_start = min(kept) - sum(e * k for (e, _), k in zip(self.by_evidence, kept, strict=True))
         found = {}
         for name in "evidence", "evidence_squares":
@@ -365,11 +388,14 @@ class Merging:
         return found | {"evidence_squares": np.maximum(found["evidence_squares"], 0.0)}
 
     def known(self, each: Mixed, name: str) -> Arrays:
-        """Return the sums of a mixture's distances for each feature, 0 for unknown features."""
+        """Return an array of a mixture's ``Distances`` for the merged features; it is 0 for unknown ones."""
         return self.along(0, each, each.state["distances"][name])
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
-        """Return values of a mixture for its features along this axis, at their positions in the merged one, or 0."""
+        """Return values of a mixture for the merged features, which are along this axis.
+
+        Values of features that the mixture does not know are 0.
+        """
         own = np.moveaxis(values, axis, 0)[each.places]
         found = np.zeros((len(self.names), *own.shape[1:]))
         here = each.columns < len(self.names)
@@ -377,20 +403,23 @@ class Merging:
         return np.ascontiguousarray(np.moveaxis(found, 0, axis))
 
     def units(self, each: Mixed) -> tuple[float, float]:
-        """Return factor and offset that convert its standardised targets to those of the merged mixture."""
+        """Return the factor and the offset that convert its standardised targets to the merged unit."""
         centre, size = self.unit
         ratio = min(each.state["size"] / size, LARGEST_RATIO)
         return ratio, (each.state["centre"] - centre) / size
 
     def target_state(self) -> State:
-        """Return the merged statistics of the targets, and their unit."""
+        """Return the merged statistics and the merged unit of the targets."""
         ends = [each.state["target"] for _, each in self.active]
         return {"target": _numbers(self.target, ends), "centre": self.unit[0], "size": self.unit[1]}
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     def merged_kernels(self) -> list[KernelChoice]:
-        """Return kernels of the kinds with the highest weights, at their positions in the first mixture."""
+        """Return the kernels of the merged mixture, one for each of the highest-weighted kinds.
+
+        A kind that the first shard has keeps its position there.
+        """
         support: dict[tuple[float, int], float] = {}
         for share, each in self.active:
             for k, kernel in enumerate(each.kernels):
@@ -402,7 +431,7 @@ class Merging:
         return [self.kernel_of_kind(kind or rest.pop(0)) for kind in slots]
 
     def kernel_of_kind(self, kind: tuple[float, int]) -> KernelChoice:
-        """Return a kernel with the average of its owners' means."""
+        """Return a kernel of this kind, with means that are averaged over the shards that have one."""
         owners = [(share, kernel) for share, each in self.active for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
         distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
@@ -410,24 +439,30 @@ class Merging:
         return KernelChoice(*kind, distance, square)
 
     def sources(self, each: Mixed) -> list[int]:
-        """Return for each merged kernel the index of its corresponding kernel."""
+        """Return the index of the mixture's kernel from which each merged kernel continues."""
         return [each.source(kernel) for kernel in self.kernels]
 
     def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
-        """Return values of its processes, for the kernels that correspond to the merged ones."""
+        """Return values of its processes, in the order of the merged kernels that continue from them."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
     def mean_of_processes(self, of: Callable[[Mixed], Any]) -> Arrays:
-        """Return the average of numbers of the processes, for the kernels that correspond to the merged ones."""
+        """Return the average over the shards of a number of each process, in the order of the merged kernels."""
         found: Arrays = self.mean(lambda each: self.of_processes(each, np.array(of(each))))
         return found
 
     def sample_weights(self) -> Arrays:
-        """Return the moments of the sample weights."""
+        """Return the count, the mean and the mean square of the sample weights."""
         mean = self.moments(lambda each: each.sample_weights)
         return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
 
     def log_weights(self) -> Arrays:
+        """Return the log-weights of the experts, averaged over the shards; the largest is 0.
+
+        In a shard without the kernel, a process has the log-weight of the one from which it continues, less
+        ``NEWCOMER``.
+        """
+
         def of(each: Mixed) -> Arrays:
             own = each.state["today"]["log_weights"]
             late = [NEWCOMER * (each.kernels[each.source(kernel)].kind != kernel.kind) for kernel in self.kernels]
@@ -439,21 +474,25 @@ class Merging:
         return found
 
     def kernel(self, scale: float, metric: int, means: Arrays) -> KernelChoice:
-        """Return a kernel with these means, for ``space``."""
+        """Return a kernel for ``space``; its means are the mean distance and the mean square."""
         return KernelChoice(scale, metric, *means.tolist())
 
     def gram(self, k: int, rows: Positions, columns: Positions) -> Arrays:
+        """Return the values of merged kernel k between the points at ``rows`` and those at ``columns``."""
         kernel = self.kernels[k]
         return self.space.gram(kernel, self.weights[:, kernel.metric], rows, columns)
 
     # Processes --------------------------------------------------------------------------------------------------------
 
     def posteriors(self, each: Mixed, rows: Positions, k: int, K: Arrays) -> list[MeansAndCovariance]:
-        """Return its posteriors with kernel k at its dictionary, in merged units and under the merged kernel K."""
+        """Return its posteriors with merged kernel k, in merged units.
+
+        ``rows`` are the points of its dictionary, and ``K`` is their Gram matrix under the merged kernel.
+        """
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
         same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
-        was, keep = K, 1.0  # as in Processes.exchange
+        was, keep = K, 1.0  # a kernel that differs is replaced as in ``Processes.exchange``
         if own != self.kernels[k] or not same:
             was = self.space.gram(own, each.weights[:, own.metric], rows, rows)
             keep = max(each.f.processes.least_kept, alike(was, K))
@@ -470,7 +509,7 @@ class Merging:
         return found
 
     def dictionary(self, capacity: int) -> tuple[Positions, list[State], list[State]]:
-        """Return the points that the processes share, K⁻¹ of every kernel, and every posterior."""
+        """Return the points of the merged dictionary, the basis (K⁻¹) of every kernel, and every posterior."""
         own = [each.rows[each.processes["points"]] for each in self.with_start]
         banks = []
         for k in range(len(self.kernels)):
@@ -485,10 +524,13 @@ class Merging:
         weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(-1, len(priors)) + 1e-3
         return Bank(self.space, banks, priors, weights).merged(self.shards, capacity)
 
-    # Late labels, and other experts -----------------------------------------------------------------------------------
+    # For the ``merged`` methods of experts ----------------------------------------------------------------------------
 
     def running(self, of: Callable[[Mixed], tuple[Any, float]]) -> Arrays:
-        """Return merged running statistics (_core/store/running.pyx) from each mixture's, and a factor for its unit."""
+        """Return merged running statistics (_core/store/running.pyx).
+
+        ``of`` returns those of a mixture, and the factor that converts them to the merged unit.
+        """
 
         def converted(each: Mixed) -> Moments:
             numbers, ratio = of(each)
@@ -498,29 +540,35 @@ class Merging:
         return _numbers(self.moments(converted), [])
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
-        """Return the positions of a regression's inputs (the constant, and features) here and in a shard,
-        which have n and ``rows`` inputs."""
+        """Return the positions of the inputs that a merged regression and that of a shard have in common.
+
+        The first positions are those in the merged regression, with n inputs. The second are those in the regression of
+        the shard, with ``rows`` inputs. Input 0 is the constant, the others are features.
+        """
         here = (each.columns < n - 1) & (each.places < rows - 1)
         return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
 
     unpacked = staticmethod(unpacked)
 
     def by_precision(self, regressions: list[tuple[float, Arrays, Arrays]]) -> State:
-        """Average coefficients of linear regressions, given with shares and covariances, weighted by precision."""
+        """Average linear regressions, weighted by share and precision.
+
+        Each of them is given as its share, its coefficients and their covariance.
+        """
         precisions = [share * inverse(covariance) for share, _, covariance in regressions]
         information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
         covariance = inverse(np.sum(precisions, axis=0))
         return {"coef": covariance @ information, "covariance": packed(covariance)}
 
-    # Together ---------------------------------------------------------------------------------------------------------
+    # The merged state -------------------------------------------------------------------------------------------------
 
     def state(self, f: Any) -> State:
-        """Return the merged state for a mixture with the capacity of f."""
-        experts = {expert.name: expert.merged(self) for expert in f.experts}  # these choose the points, in ``rows``
+        """Return the state of the merged mixture, which has the capacity of f."""
+        experts = {expert.name: expert.merged(self) for expert in f.experts}  # this fills ``rows``
         known = set(self.names)
         stores, rows = [each.f.points for each in self.with_start], [each.rows for each in self.with_start]
         points = points_of(stores, rows, self.rows)
-        # a point of the start may have a feature that all shards have forgotten since
+        # a point of the start may have a feature that no shard knows any more
         points = [{name: value for name, value in z.items() if name in known} for z in points]
         return {
             **self.arrays(f),
@@ -539,7 +587,7 @@ class Merging:
         }
 
 
-ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declarations in ``_core/store/table.pyx``
+ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # as declared in _core/store/table.pyx
     "mean": lambda merging, table, name: merging.averaged(merging.each(table, name)),
     "sum": Merging.counted,
     "late": lambda merging, table, name: merging.late(table)[name],
@@ -550,15 +598,15 @@ ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # of declaration
 
 
 def _moments(numbers: Any) -> Moments:
-    """Return the moments among the values that ``NUMBERS`` names."""
+    """Return the moments of running statistics, whose items ``NUMBERS`` names."""
     of = dict(zip(NUMBERS, map(float, numbers), strict=True))
     return Moments(of["count"], of["mean"], of["variance"])
 
 
 def _numbers(values: Moments, ends: list[Any]) -> Arrays:
-    """Return running statistics of these moments, at the start of a new block of values.
+    """Return running statistics with these moments, at the start of a block of values.
 
-    The mean squared step between values is averaged over the streams, which end with these statistics.
+    ``ends`` are the running statistics of the shards. The mean squared step between values is averaged over them.
     """
     count = min(round(values.count), LARGEST_COUNTED)
     known = {"count": count, "away": count, "mean": values.mean, "variance": values.variance, "last": values.mean}
@@ -568,7 +616,7 @@ def _numbers(values: Moments, ends: list[Any]) -> Arrays:
 
 
 def _unit(values: Moments, centred: bool) -> tuple[float, float]:
-    """Return centre and size of the unit of a feature with these values."""
+    """Return centre and size of the unit of a feature: mean and standard deviation, or 0 and root mean square."""
     centre = values.mean if centred else 0.0
     return centre, math.hypot(math.sqrt(values.variance), values.mean - centre)
 
