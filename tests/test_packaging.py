@@ -20,7 +20,9 @@ from river_okl.model import CompiledModel
 from tests.core.expansions import run_python
 
 HERE = pathlib.Path(__file__).parent
-PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+RECIPE = HERE.parent / "conda" / "recipe.yaml"
 PACKAGE = pathlib.Path(river_okl.__file__).parent
 CORE = PACKAGE / "_core"
 
@@ -138,3 +140,27 @@ def test_every_module_that_is_optimised_more_or_less_than_the_others_exists():
 def test_river_is_not_capped():
     for requirement in PROJECT["dependencies"]:
         assert not re.search(r"<|==|~=|!=", requirement), requirement
+
+
+def test_the_recipe_for_conda_forge_matches_the_project():
+    if not RECIPE.exists():
+        pytest.skip("not a clone")
+    recipe = RECIPE.read_text(encoding="utf-8")
+
+    def value(key):
+        (found,) = re.findall(rf"^  {key}: (.*)$", recipe, re.M)
+        return found.strip('"')
+
+    def required(section):
+        (lines,) = re.findall(rf"^  {section}:\n((?:    .*\n)+)", recipe, re.M)
+        return {line.strip(" -").replace(" ", "") for line in lines.splitlines()}
+
+    names = {"name": PROJECT["name"], "summary": PROJECT["description"], "license": PROJECT["license"]}
+    assert {key: value(key) for key in names} == names
+    assert re.findall(r'^  version: "(.*)"$', recipe, re.M) == [river_okl.__version__]
+    assert [value("license_file")] == PROJECT["license-files"]
+    assert value("skip") == f'match(python, "{PROJECT["requires-python"].replace(">=", "<")}")'
+    assert required("run") == {"python", *PROJECT["dependencies"]}
+    build = PYPROJECT["build-system"]["requires"]
+    assert required("host") == {"python", "pip", *build}
+    assert {name for name in build if name.startswith("cython")} <= required("build")
