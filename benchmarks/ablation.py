@@ -1,8 +1,12 @@
 """What each part of the mixture is worth: ``python -m benchmarks.ablation``.
 
-`OKLClassifier` and `OKLRegressor` without one of their experts, on the streams of `benchmarks.untuned` and the others
+`OKLClassifier` and `OKLRegressor` without some of their experts, on the streams of `benchmarks.untuned` and the others
 of `benchmarks.long`, test-then-train.  An expert is left out of the mixture's list.  Its memory is not given to others:
 the pool's points stay unused.
+
+The Gaussian processes stay in the list, with an empty dictionary, as other parts read their weights.  They then predict
+equal probabilities or the mean target, and get hardly any weight.  Feature weights are learned from the slopes of the
+processes, so these are lost with them.
 
 All variants learn a stream in turns of 100 samples; µs, of `predict_proba_one` and `learn_one` or of a regression's
 `predict_one`, are the median over the turns of the difference to the full model.
@@ -13,7 +17,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import river_okl
@@ -22,9 +26,12 @@ from benchmarks.streams import STREAMS, Sample, load
 from benchmarks.untuned import CLIPS
 
 TURN = 100
-# What is left out, by the names of experts.
+# What is left out, by the names of experts; the dictionary is that of the Gaussian processes.
+DICTIONARY = "dictionary"
 OF_CLASSES = {
+    "Gaussian processes": [DICTIONARY],
     "pool": ["pool"],
+    "Gaussian processes and pool": [DICTIONARY, "pool"],
     "linear and quadratic": ["linear"],
     "logistic": ["logistic"],
     "neighbours": ["neighbours"],
@@ -35,12 +42,14 @@ OF_CLASSES = {
     "stack": ["stack"],
 }
 OF_TARGETS = {
+    "Gaussian processes": [DICTIONARY],
     "neighbours": ["neighbours"],
     "forest of all features": ["forest"],
     "last target and trees on differences": ["difference"],
     "trees on residuals of the linear regression": ["residuals"],
     "additive model, with trees on its residuals": ["additive"],
 }
+KERNELS = "Gaussian processes", "pool", "Gaussian processes and pool"  # the parts with kernels
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
 
@@ -48,8 +57,10 @@ WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, b
 def without(classes: int, names: Sequence[str]) -> Any:
     """The model whose mixture lacks these experts."""
     model: Any = river_okl.OKLClassifier() if classes else river_okl.OKLRegressor()
-    kind, options, _ = model._f.__reduce__()
-    model._f = kind(*options, without=tuple(names))
+    kind, (terms, budget, dictionary, *options), _ = model._f.__reduce__()
+    if DICTIONARY in names:
+        budget, dictionary = budget - dictionary, 0
+    model._f = kind(terms, budget, dictionary, *options, without=tuple(names))
     return model
 
 
@@ -106,11 +117,42 @@ def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float,
 Found = dict[str, dict[str, tuple[float, float, float]]]  # by stream, then by part
 
 
+def points(found: Found, part: str) -> dict[str, float]:
+    """By how many points of accuracy a stream gains without a part."""
+    return {stream: each[part][0] - each[""][0] for stream, each in found.items()}
+
+
+def percent(found: Found, part: str) -> dict[str, float]:
+    """By how many percent the error of a stream grows without a part."""
+    return {stream: 100.0 * (each[part][0] / each[""][0] - 1.0) for stream, each in found.items()}
+
+
+def mean_growth(off: Iterable[float]) -> float:
+    """The geometric mean of errors that grow by these percentages."""
+    return 100.0 * (statistics.geometric_mean(1.0 + each / 100.0 for each in off) - 1.0)
+
+
+def of_kernels(by_title: dict[str, tuple[Found, bool]]) -> str:
+    """What the parts with kernels are worth on each kind of streams."""
+    rows = []
+    for title, (found, regression) in by_title.items():
+        unit = "%" if regression else "points"
+        for part in (part for part in KERNELS if all(part in each for each in found.values())):
+            off = percent(found, part) if regression else points(found, part)
+            worse = {stream: value if regression else -value for stream, value in off.items()}
+            most = max(worse, key=worse.__getitem__)
+            mean = mean_growth(off.values()) if regression else statistics.fmean(off.values())
+            count = f"{sum(value > 0.0 for value in worse.values())} of {len(worse)}"
+            rows.append([title, part, f"{mean:+.2f} {unit}", f"{off[most]:+.2f} {unit} on {most}", count])
+    text = "Points of accuracy, or percent of the mean absolute error, without the parts that have kernels.\n\n"
+    return text + runner.table(["streams", "without", "mean", "largest loss", "worse on"], rows)
+
+
 def of_classes(found: Found, parts: Sequence[str]) -> str:
     """A row for each part, the most valuable first."""
     rows, gone = [], []
     for part in parts:
-        off = {stream: each[part][0] - each[""][0] for stream, each in found.items()}
+        off = points(found, part)
         mean = statistics.fmean(off.values())
         low, high = min(off, key=off.__getitem__), max(off, key=off.__getitem__)
         loss = statistics.fmean(each[part][1] - each[""][1] for each in found.values())
@@ -125,11 +167,13 @@ def of_classes(found: Found, parts: Sequence[str]) -> str:
             f"{us:+.1f}",
             f"{low} {off[low]:+.2f}",
             f"{high} {off[high]:+.2f}",
+            sum(value < 0.0 for value in off.values()),
         ]
         rows.append((mean, [part, *cells]))
     whole = [statistics.fmean(each[""][i] for each in found.values()) for i in (0, 1)]
     us = statistics.median(each[""][2] for each in found.values())
     head = ["without", "accuracy, points", "standard error", "log-loss", "µs", "hurts most", "helps most"]
+    head.append(f"worse on, of {len(found)}")
     text = runner.table(head, [row for _, row in sorted(rows, key=lambda row: row[0])])
     return (
         f"With all parts: {whole[0]:.2f} %, {whole[1]:.4f}, {us:.1f} µs (means, and the median, of {len(found)} "
@@ -142,13 +186,15 @@ def of_targets(found: Found, parts: Sequence[str]) -> str:
     """Ratios of errors, and their geometric mean."""
     rows = []
     for part in parts:
-        off = {stream: 100.0 * (each[part][0] / each[""][0] - 1.0) for stream, each in found.items()}
-        mean = 100.0 * (statistics.geometric_mean(1.0 + each / 100.0 for each in off.values()) - 1.0)
+        off = percent(found, part)
+        mean = mean_growth(off.values())
         us = statistics.median(each[part][2] for each in found.values())
         high, low = max(off, key=off.__getitem__), min(off, key=off.__getitem__)
-        rows.append((-mean, [part, f"{mean:+.2f}", f"{us:+.1f}", f"{high} {off[high]:+.1f}", f"{low} {off[low]:+.1f}"]))
+        worse = sum(value > 0.0 for value in off.values())
+        cells = [f"{mean:+.2f}", f"{us:+.1f}", f"{high} {off[high]:+.1f}", f"{low} {off[low]:+.1f}", worse]
+        rows.append((-mean, [part, *cells]))
     us = statistics.median(each[""][2] for each in found.values())
-    head = ["without", "mean absolute error, %", "µs", "hurts most", "helps most"]
+    head = ["without", "mean absolute error, %", "µs", "hurts most", "helps most", f"worse on, of {len(found)}"]
     return f"With all parts: {us:.1f} µs.\n\n{runner.table(head, [row for _, row in sorted(rows, key=lambda r: r[0])])}"
 
 
@@ -169,6 +215,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     intro = f"`python -m benchmarks.ablation`, at {runner.commit()}, {runner.machine()}"
     report = runner.Report(options.output / "ablation.md", "What each part is worth", intro)
+    kernels: dict[str, tuple[Found, bool]] = {}
     for title, names, regression, those in (
         ("1. Classification", OF_CLASSES, False, [name for name in STREAMS if STREAMS[name].classes]),
         ("2. Long streams", OF_CLASSES, False, [name for name in ALL if name not in STREAMS]),
@@ -180,9 +227,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             found[stream] = measured(stream, parts)
             print(stream, found[stream], flush=True)
         if found:
+            kernels[title.partition(". ")[2]] = found, regression
             report.write(title, of_targets(found, parts) if regression else of_classes(found, parts))
             what = "Mean absolute error, and its change in %" if regression else "Accuracy, and points without a part"
             report.write(f"{title}: each stream", f"{what}.\n\n{matrix(found, parts, regression)}")
+    if kernels and {*KERNELS} <= {*options.parts}:
+        report.write("0. Without kernels", of_kernels(kernels))
 
 
 if __name__ == "__main__":

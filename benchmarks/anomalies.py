@@ -362,7 +362,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows += [["mean", *(f"{mean(runs, name, 'found'):.2f}" for name in names)]]
     rows += [["µs per value", *(f"{mean(runs, name, 'us'):.0f}" for name in names)]]
     table = runner.table(["mean over", *names], rows)
-    report.write("1. As many alarms as anomalies", f"{text}{table}\n\nMeasured at {runner.commit()}.")
+    report.write(
+        "1. As many alarms as anomalies", f"{text}{table}\n\nMeasured at {runner.commit()}, {runner.machine()}"
+    )
     report.write("2. The same, for each kind and series", runner.table(["anomaly, series", *names], cells))
     text = (
         f"An alarm is raised if a score reaches the {QUANTILE:.1%} quantile of the last {WINDOW:,} scores.  The share"

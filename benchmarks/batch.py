@@ -6,11 +6,12 @@ which see each sample once.  Defaults otherwise.  The streams are those of `benc
 `benchmarks.unseen` with more than 1,000 samples, two of them in random order, too; a model without a number was not
 run.  Accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings
 are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine gets standardised
-features and targets.
+features and targets.  `LightGBM(native)` gets strings as categories and gaps as NaN, on the streams that have any.
+`LightGBM(2,000)` and `LightGBM(5,000)` are trained on that many of the latest samples.
 
-Needs ``pip install lightgbm scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured again if
-its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream and model
-stops after ``--limit`` seconds of processor time, which the tables state.
+Needs ``pip install lightgbm pandas scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured
+again if its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream
+and model stops after ``--limit`` seconds of processor time, which the tables state.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import sklearn
 from sklearn import ensemble, feature_extraction, impute, pipeline, preprocessing, svm
 
@@ -56,7 +58,20 @@ def machine(classifies: bool) -> Any:
     return TransformedTargetRegressor(pipeline.make_pipeline(scaler, svm.SVR(C=10)), transformer=target)
 
 
-BATCH: dict[str, Callable[[bool], Any]] = {"LightGBM": lightgbm, "random forest": forest, "SVM": machine}
+class Learner(NamedTuple):
+    make: Callable[[bool], Any]
+    native: bool = False  # takes categories and gaps as they are
+    window: int = streams.ROWS  # maximum number of samples of a training
+
+
+BATCH = {
+    "LightGBM": Learner(lightgbm),
+    "LightGBM(native)": Learner(lightgbm, native=True),
+    "LightGBM(2,000)": Learner(lightgbm, window=2_000),
+    "LightGBM(5,000)": Learner(lightgbm, window=5_000),
+    "random forest": Learner(forest),
+    "SVM": Learner(machine),
+}
 MODELS = ["OKL", *BATCH]
 
 
@@ -66,23 +81,51 @@ def load(name: str) -> list[Sample]:
     return unseen.load(name) if name in unseen.STREAMS else streams.load(name, True)
 
 
-def again(make: Callable[[bool], Any], samples: Sequence[Sample], classifies: bool, limit: float) -> list[Any]:
+def again(how: Learner, samples: Sequence[Sample], classifies: bool, limit: float) -> list[Any]:
     """The predictions of a learner that is trained again every ``EVERY`` samples, from the second block on."""
     out: list[Any] = []
     start = time.process_time()
     for at in range(EVERY, len(samples), EVERY):
         if time.process_time() - start > limit:
             break
-        encoder = feature_extraction.DictVectorizer(sparse=len(samples[0][0]) > 100, dtype=np.float32)
-        known = pipeline.make_pipeline(encoder, impute.SimpleImputer(keep_empty_features=True))
-        x = known.fit_transform([filled(x) for x, _ in samples[:at]])
-        y = np.array([y for _, y in samples[:at]])
+        past = samples[max(0, at - how.window) : at]
+        encoded = native if how.native else numbers
+        x, new = encoded([x for x, _ in past], [x for x, _ in samples[at : at + EVERY]])
+        y = np.array([y for _, y in past])
         if classifies and len(set(y.tolist())) == 1:
             out += [y[0].item()] * len(samples[at : at + EVERY])
             continue
-        learner = make(classifies).fit(x, y)
-        out += learner.predict(known.transform([filled(x) for x, _ in samples[at : at + EVERY]])).tolist()
+        out += how.make(classifies).fit(x, y).predict(new).tolist()
     return out
+
+
+def numbers(past: Sequence[dict[Any, Any]], new: Sequence[dict[Any, Any]]) -> tuple[Any, Any]:
+    """Features for training and for prediction: strings one-hot encoded, gaps filled with the mean."""
+    encoder = feature_extraction.DictVectorizer(sparse=len(past[0]) > 100, dtype=np.float32)
+    known = pipeline.make_pipeline(encoder, impute.SimpleImputer(keep_empty_features=True))
+    return known.fit_transform([filled(x) for x in past]), known.transform([filled(x) for x in new])
+
+
+def native(past: Sequence[dict[Any, Any]], new: Sequence[dict[Any, Any]]) -> tuple[Any, Any]:
+    """The same with strings as categories, and NaN for gaps and for categories that are new."""
+    names = list(dict.fromkeys(name for x in past for name in x))
+    frames = [pd.DataFrame([[x.get(name) for name in names] for x in part]) for part in (past, new)]
+    for column in frames[0]:
+        strings = frames[0][column].map(lambda value: isinstance(value, str))
+        if strings.any():
+            of = pd.CategoricalDtype(sorted(set(frames[0][column].dropna().map(str))))
+            for frame in frames:
+                words = frame[column].map(str, na_action="ignore")
+                frame[column] = words.where(words.isin(of.categories)).astype(of)
+        else:
+            for frame in frames:
+                frame[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
+    return frames[0], frames[1]
+
+
+@functools.cache
+def has_words_or_gaps(name: str) -> bool:
+    return any(value is None or isinstance(value, str) for x, _ in load(name) for value in x.values())
 
 
 def filled(x: dict[Any, Any]) -> dict[str, Any]:
@@ -145,10 +188,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "batch.jsonl")
     names = [name for name in options.streams if len(load(name)) > EVERY]
+
+    def pairs(models: Sequence[str]) -> list[tuple[str, str]]:
+        asked = itertools.product(names, models)
+        return [(name, m) for name, m in asked if m != "LightGBM(native)" or has_words_or_gaps(name)]
+
     if "cells" in options.only:
-        store.fill(itertools.product(names, options.models), options.limit, key, lambda name, _: load(name), run)
+        store.fill(pairs(options.models), options.limit, key, lambda name, _: load(name), run)
     if "tables" in options.only:
-        found = store.complete(itertools.product(names, MODELS), options.models, key)
+        found = store.complete(pairs(MODELS), options.models, key)
         write(found, runner.Report.of(__doc__, options.output / "batch.md"))
 
 

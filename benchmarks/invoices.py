@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             rows.append([name, shown, *(f"{each:.3f}" for each in losses)])
     report = runner.Report.of(__doc__, options.output / "invoices.md")
     head = ["model", "features", "at once", "as labels come", "in cohorts"]
-    report.write("Log-loss", f"{runner.table(head, rows)}\n\nMeasured at {runner.commit()}.")
+    report.write("Log-loss", f"{runner.table(head, rows)}\n\nMeasured at {runner.commit()}, {runner.machine()}")
 
 
 if __name__ == "__main__":

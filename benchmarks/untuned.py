@@ -9,6 +9,14 @@ learn more than two classes one-vs-rest; all regressors but `OKL` are also behin
 Default parameters, with two exceptions, without which the models diverge: LinearRegression clips gradients at 1, and
 PA has C = 0.01 for regression.  Both values are the best of those tried on the eight streams of regression.
 
+Tables 1b, 2b, 4c and 4d have the baselines that a sceptic would add, beside `OKL` and the best of River's models in the
+other tables, chosen on each stream by its result.  `Mixture(River)` averages logistic regression (for targets: linear
+regression), naive Bayes (for labels only), the Hoeffding tree, AMF and both exact nearest neighbours, with weights by
+recent likelihood, as those of `OKL`.  `KNN(exact)` searches the last 1,000 samples exhaustively, `KNN(unscaled)` does
+so without a StandardScaler.  `LogisticRegression(Adam)` has Adam(.01).  `BOLE(10)` boosts the model of River's
+documentation: Hoeffding trees that DDM replaces.  `Last` predicts the last target (ChickWeights: of the same chick),
+`Last + seasonal` y[t-1] + y[t-s] - y[t-s-1] for a series with the season s (TrumpApproval: 7 days).
+
 Classification is repeated on two more sets of streams like these: other seeds of the generators, other orders of the
 files, and the middle and the end of elec2.
 
@@ -33,7 +41,7 @@ from typing import Any, NamedTuple
 from river import dummy, ensemble, forest, linear_model, multiclass, naive_bayes, neighbors, preprocessing, tree
 
 import river_okl
-from benchmarks import runner
+from benchmarks import baselines, runner
 from benchmarks.streams import REPEATS, STREAMS, Sample, Stream, load
 
 WARM = 2_000  # samples after which intervals are evaluated
@@ -46,11 +54,14 @@ TIMED = 1_000  # samples of a stream
 
 
 class Model(NamedTuple):
-    make: Callable[[], Any]
+    make: Callable[..., Any]
     linear: bool = False  # one-vs-rest for many classes
     raw: bool = False  # scales by itself
     dense: bool = False  # needs the zeros that sparse samples omit
     of_indicators: Callable[[], Any] | None = None  # instead of `make` on sparse streams, whose features are 0 or 1
+    unscaled: bool = False
+    strings: bool = False  # takes strings as they are
+    experts: tuple[str, ...] = ()  # the names of the models that a mixture gets
 
 
 class AMFRegressor(forest.AMFRegressor):
@@ -88,13 +99,50 @@ REGRESSORS = {
     "KNN": Model(lambda: neighbors.KNNRegressor(engine=neighbors.SWINN(seed=1))),
 }
 
+# What a sceptic would add.
+OF_CLASSES = ("LogisticRegression", "NaiveBayes", "HoeffdingTree", "AMF", "KNN(exact)", "KNN(unscaled)")
+OF_TARGETS = ("LinearRegression", "HoeffdingTree", "AMF", "KNN(exact)", "KNN(unscaled)")
+MORE_CLASSIFIERS = {
+    "LogisticRegression(Adam)": Model(baselines.adam, linear=True),
+    "KNN(exact)": Model(lambda: neighbors.KNNClassifier(engine=baselines.exact())),
+    "KNN(unscaled)": Model(lambda: neighbors.KNNClassifier(engine=baselines.exact()), unscaled=True),
+    "HoeffdingTree(strings)": Model(tree.HoeffdingTreeClassifier, dense=True, strings=True),
+    "BOLE(10)": Model(baselines.bole, dense=True),
+    "Mixture(River)": Model(baselines.MixtureClassifier, dense=True, experts=OF_CLASSES),
+}
+MORE_REGRESSORS = {
+    "Last": Model(baselines.Last, raw=True),
+    "Last + seasonal": Model(baselines.Last, raw=True),
+    "KNN(exact)": Model(lambda: neighbors.KNNRegressor(engine=baselines.exact())),
+    "KNN(unscaled)": Model(lambda: neighbors.KNNRegressor(engine=baselines.exact()), unscaled=True),
+    "HoeffdingTree(strings)": Model(baselines.tree_on_strings, strings=True),
+    "Mixture(River)": Model(baselines.MixtureRegressor, experts=OF_TARGETS),
+}
+BEST = "best of River's"  # of the other tables, on each stream
+SCEPTICAL = "Baselines that a sceptic would add"
 
-ALL = list(CLASSIFIERS | REGRESSORS)
 OURS = ["OKL", "Ahpatron"]
+LISTED = list(CLASSIFIERS | REGRESSORS)
+ADDED = [m for m in MORE_CLASSIFIERS | MORE_REGRESSORS if m != "HoeffdingTree(strings)"]  # no stream has strings
+ALL = [*LISTED, *ADDED]
+
+
+def of_stream(name: str, what: Stream) -> dict[str, Model]:
+    """All models for a stream of this name; those of the last values know its series and season."""
+    if what.classes:
+        return CLASSIFIERS | MORE_CLASSIFIERS
+    out = REGRESSORS | MORE_REGRESSORS
+    known = dict(baselines.SERIES.get(name, {}))
+    if "season" in known:
+        out["Last + seasonal"] = Model(functools.partial(baselines.Last, **known), raw=True)
+        del known["season"]
+    else:
+        del out["Last + seasonal"]
+    return out | {"Last": Model(functools.partial(baselines.Last, **known), raw=True)}
 
 
 def models(name: str) -> dict[str, Model]:
-    return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
+    return {model: how for model, how in of_stream(name, STREAMS[name]).items() if model in ALL}
 
 
 def wrapped(what: Stream, how: Model) -> Any:
@@ -107,8 +155,16 @@ def wrapped(what: Stream, how: Model) -> Any:
 
 def build(what: Stream, how: Model) -> Any:
     """The model, wrapped for this stream."""
+    if how.experts:
+        return mixture(what, how, lambda expert: build(what, expert))
     out = wrapped(what, how)
-    return out if how.raw or what.sparse else preprocessing.StandardScaler() | out
+    return out if how.raw or how.unscaled or what.sparse else preprocessing.StandardScaler() | out
+
+
+def mixture(what: Stream, how: Model, built: Callable[[Model], Any]) -> Any:
+    """A mixture of experts, each built as if it were alone."""
+    those = CLASSIFIERS | MORE_CLASSIFIERS if what.classes else REGRESSORS | MORE_REGRESSORS
+    return how.make({name: built(those[name]) for name in how.experts})
 
 
 def without_zeros(what: Stream, how: Model) -> bool:
@@ -223,43 +279,62 @@ def run(row: str, model: str, limit: float) -> runner.Row:
     return measured(build(STREAMS[name], models(name)[model]), samples(row, model), STREAMS[name].classes, limit)
 
 
+def made(name: str, model: str) -> Any:
+    return build(STREAMS[name], models(name)[model])
+
+
 # Time -----------------------------------------------------------------------------------------------
 
 
-def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
+def times(
+    path: pathlib.Path,
+    streams: Iterable[str],
+    wanted: Sequence[str],
+    limit: float,
+    models: Callable[[str], Iterable[str]],
+    make: Callable[[str, str], Any],
+    samples: Callable[[str, str], Sequence[Sample]],
+) -> None:
+    """Store µs of predict_one and learn_one from raw dicts, over the start of each stream.
 
-    The median of the turns, as a shared machine stalls occasionally. A model stops after `limit` seconds. Other than
-    the wanted models keep their times; on another machine all are timed.
+    Other than the wanted models keep their times; on another machine all are timed.
     """
     measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
-    if measured and measured["machine"] != runner.machine():
-        measured, wanted = {}, ALL
-    measured = {"commits": {}, "streams": {}} | measured | {"rows": TIMED, "machine": runner.machine()}
-    measured["commits"] |= dict.fromkeys(wanted, runner.commit())
+    everything = measured.get("machine") != runner.machine()
+    measured = {"commits": {}, "streams": {}} | ({} if everything else measured)
+    measured |= {"rows": TIMED, "machine": runner.machine()}
     for name in streams:
-        contenders = {model: build(STREAMS[name], how) for model, how in models(name).items() if model in wanted}
-        turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
-        for start in range(0, min(TIMED, len(load(name, True))), 100):
-            for model, contender in list(contenders.items()):
-                if sum(seconds for seconds, _ in turns[model]) > limit:
-                    continue
-                block = samples(name, model)[start : start + 100]
-                before = time.thread_time()
-                try:
-                    for x, y in block:
-                        contender.predict_one(x)
-                        contender.learn_one(x, y)
-                except Exception as error:  # a failing model has no time; the others continue
-                    print(f"{model} on {name}: {error!r}", flush=True)
-                    del contenders[model]
-                    continue
-                turns[model].append((time.thread_time() - before, len(block)))
+        contenders = {model: make(name, model) for model in models(name) if everything or model in wanted}
+        measured["commits"] |= dict.fromkeys(contenders, runner.commit())
         entry = measured["streams"].setdefault(name, {"us": {}})
-        entry["features"] = statistics.fmean(len(x) for x, _ in load(name, True)[:TIMED])
-        entry["us"] |= {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders}
+        entry["features"] = statistics.fmean(len(x) for x, _ in samples(name, "OKL")[:TIMED])
+        entry["us"] |= in_turns(contenders, {model: samples(name, model)[:TIMED] for model in contenders}, limit)
         print(name, entry, flush=True)
         path.write_text(json.dumps(measured, indent=1) + "\n")
+
+
+def in_turns(contenders: Mapping[str, Any], samples: Mapping[str, Sequence[Sample]], limit: float) -> dict[str, float]:
+    """µs per sample of all models, in turns of 100 samples; one that fails has no time.
+
+    The median of the turns, as a shared machine stalls occasionally. A model stops after `limit` seconds.
+    """
+    turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
+    for start in range(0, TIMED, 100):
+        for model, contender in contenders.items():
+            block = samples[model][start : start + 100]
+            if model not in turns or not block or sum(seconds for seconds, _ in turns[model]) > limit:
+                continue
+            before = time.thread_time()
+            try:
+                for x, y in block:
+                    contender.predict_one(x)
+                    contender.learn_one(x, y)
+            except Exception as error:
+                print(f"{model}: {error!r}", flush=True)
+                del turns[model]
+                continue
+            turns[model].append((time.thread_time() - before, len(block)))
+    return {model: 1e6 * statistics.median(s / n for s, n in each) for model, each in turns.items()}
 
 
 # Tables ---------------------------------------------------------------------------------------------
@@ -341,10 +416,42 @@ def sections(
             report.write(heading, section(found, those, columns(classified), field, shown))
 
 
+def beside(found: runner.Results, rivals: Iterable[str]) -> runner.Results:
+    """With the best of the rivals on each stream, by each measure, as one more."""
+    best: dict[str, runner.Row] = {}
+    for (name, model), row in found.items():
+        if model in rivals:
+            most = best.setdefault(name, {"rows": 1, "of": 1})
+            for field, better in (("accuracy", max), ("loss", min), ("mae", min), ("rmse", min)):
+                if math.isfinite(row.get(field, math.nan)):
+                    most[field] = better(row[field], most.get(field, row[field]))
+    return found | {(name, BEST): row for name, row in best.items()}
+
+
+def sceptical(
+    report: runner.Report,
+    found: runner.Results,
+    streams: Mapping[str, Stream],
+    listed: Sequence[str],
+    added: Sequence[str],
+    numbers: Sequence[str],
+) -> None:
+    """The tables of `TABLES` and of leads for the baselines that a sceptic would add, as far as they were measured."""
+    added = [m for m in added if any(model == m for _, model in found)]
+    found, columns = beside(found, [m for m in listed if m not in OURS]), ["OKL", BEST, *added]
+    for (heading, classified, *how), number in zip(TABLES, numbers, strict=False):
+        if any((name, m) in found for name in streams for m in added if bool(streams[name].classes) == classified):
+            title = f"{number}. {SCEPTICAL}: {heading.partition('. ')[2].lower().replace(':', ',')}"
+            sections(report, found, streams, lambda classified: columns, [(title, classified, *how)])
+    those = [name for name in streams if streams[name].classes]
+    if any(all((name, m) in found and (name, "OKL") in found for name in those) for m in added if those):
+        report.write(f"{numbers[-1]}. {SCEPTICAL}: the lead of OKL, points of accuracy", leads(found, those, columns))
+
+
 def summary(found: runner.Results, streams: Sequence[str], timed: dict[str, Any] | None) -> str:
     """Means of accuracy and log-loss, and medians of time and memory, of the models that have a cell on all streams."""
     rows = []
-    for m in CLASSIFIERS:
+    for m in [*CLASSIFIERS, *ADDED]:
         those = [found[name, m] for name in streams if "bytes" in found.get((name, m), {})]
         if len(those) < len(streams):
             continue
@@ -364,7 +471,8 @@ def summary(found: runner.Results, streams: Sequence[str], timed: dict[str, Any]
 
 def leads(found: runner.Results, streams: Sequence[str], those: Iterable[str]) -> str:
     """By how many points of accuracy OKL is ahead of each of River's models, and of the best of them on each stream."""
-    accuracy = {m: [found[name, m]["accuracy"] for name in streams] for m in those if (streams[0], m) in found}
+    whole = [m for m in those if all("accuracy" in found.get((name, m), {}) for name in streams)]
+    accuracy = {m: [found[name, m]["accuracy"] for name in streams] for m in whole}
     own, others = accuracy["OKL"], {m: values for m, values in accuracy.items() if m not in OURS}
     others["the best of these on each stream"] = [max(values) for values in zip(*others.values(), strict=True)]
     rows = []
@@ -411,19 +519,20 @@ def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Re
         ("4b. Regression: root mean squared error", False, "rmse", runner.cell),
     ]
     sections(report, found, here, lambda classified: list(CLASSIFIERS if classified else REGRESSORS), tables)
+    sceptical(report, found, here, LISTED, ADDED, ["1b", "2b", "4c", "4d", "8b"])
     if covered := [(name, f"{row['coverage']:.1f}") for (name, _), row in found.items() if row.get("coverage")]:
         heading = f"5. 90 % intervals of OKL, after {WARM:,} samples"
         report.write(heading, runner.table(["stream", "inside, %"], covered))
     sizes = [
         [m, *(found[name, m]["bytes"] / 1e3 if "bytes" in found.get((name, m), {}) else None for name in classified)]
-        for m in CLASSIFIERS
+        for m in [*CLASSIFIERS, *ADDED]
         if any((name, m) in found for name in classified)
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if classified and all((name, "OKL") in found for name in classified):
         report.write(f"0. Summary of {len(classified)} classification streams", summary(found, classified, timed))
         report.write("8. The lead of OKL, points of accuracy", leads(found, classified, CLASSIFIERS))
-        report.write("9. Three sets of streams", spread(found, classified, CLASSIFIERS))
+        report.write("9. Three sets of streams", spread(found, classified, [*CLASSIFIERS, *ADDED]))
     if timed:
         at = ", ".join(sorted(set(timed["commits"].values())))
         text = f"The first {timed['rows']:,} rows, at {at}, {timed['machine']}\n\n"
@@ -433,8 +542,12 @@ def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Re
 def of_time(streams: dict[str, Any]) -> str:
     """The µs/sample of all models, and the ratios of forests and trees to OKL."""
     others = ("ARF(10)", "HoeffdingTree")
-    rows = [[name, entry["features"], *(entry["us"].get(m) for m in ALL)] for name, entry in streams.items()]
-    text, ratios = runner.table(["stream", "d", *ALL], rows), []
+    tables = []
+    for those in (LISTED, ["OKL", *ADDED]):
+        rows = [[name, entry["features"], *(entry["us"].get(m) for m in those)] for name, entry in streams.items()]
+        if those is LISTED or any(m in entry["us"] for entry in streams.values() for m in ADDED):
+            tables.append(runner.table(["stream", "d", *those], rows))
+    text, ratios = "\n\n".join(tables), []
     for name, us in ((name, entry["us"]) for name, entry in streams.items()):
         if "OKL" in us:
             ratios.append([name, us["OKL"], *(us[m] / us["OKL"] if m in us else None for m in others)])
@@ -460,7 +573,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         pairs = rows(chosen, models, options.models or OURS, options.repeats)
         store.fill(pairs, options.limit, key, samples, run)
     if "times" in options.only:
-        times(path, options.streams, options.models or ALL, min(20.0, options.limit))
+        wanted, limit = options.models or ALL, min(20.0, options.limit)
+        times(path, options.streams, wanted, limit, models, made, samples)
     if not {"tables", "pictures"} & set(options.only):
         return
     timed = json.loads(path.read_text()) if path.is_file() else None
@@ -470,7 +584,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if "pictures" in options.only:
         from benchmarks import figures  # needs matplotlib
 
-        figures.draw(found, timed, load("elec2", True))
+        listed = {pair: row for pair, row in found.items() if pair[1] in LISTED}
+        figures.draw(listed, timed, load("elec2", True))
 
 
 if __name__ == "__main__":

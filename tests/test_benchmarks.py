@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import importlib
 import itertools
 import json
+import lzma
 import math
 import re
+import sqlite3
 import subprocess
+import zipfile
 
 import numpy as np
 import pytest
@@ -16,6 +21,8 @@ from river import linear_model, preprocessing
 from benchmarks import (
     ablation,
     anomalies,
+    baselines,
+    batch,
     filters,
     intervals,
     kappaml,
@@ -24,11 +31,13 @@ from benchmarks import (
     streams,
     timing,
     unseen,
+    unseen_files,
+    unseen_second,
     untuned,
     words,
 )
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed import growth
+from benchmarks.speed import growth, libraries
 from river_okl import AhpatronClassifier, BPAClassifier
 
 
@@ -151,7 +160,7 @@ def test_comparison():
 
 CACHES = (
     *(streams.load, untuned.samples_digest, kappaml.load),
-    *(long.load, long.samples_digest, words.load),
+    *(long.load, long.samples_digest, words.load, unseen.load, unseen.key),
 )
 
 
@@ -199,6 +208,71 @@ def test_the_content_of_a_function_is_its_source():
     assert " at 0x" not in str(runner.content(unseen.build("co2", "BayesianLinearRegression")))
 
 
+def test_the_lists_of_unseen_streams_share_nothing(monkeypatch):
+    """Neither a file nor a name, also with the leaderboard; no file is fetched here."""
+    files = {}
+    for name, which in unseen.LISTS.items():
+        files[name] = set()
+        for module in (unseen_files, which):
+            monkeypatch.setattr(module, "content", lambda path, of=files[name]: of.add(path) or b"", raising=False)
+        for stream in which.STREAMS.values():
+            with contextlib.suppress(ModuleNotFoundError, MemoryError, sqlite3.Error):  # scikit-learn; empty database
+                assert [*stream.samples()] == [] or stream.classes == 10
+    assert not files["first"] & files["second"] and len(files["second"]) >= 20
+    assert {path.partition("/")[0] for path in files["first"] | files["second"]} == set(unseen_files.PACKAGES)
+    names = [*streams.STREAMS, *(name for which in unseen.LISTS.values() for name in which.STREAMS)]
+    assert len(names) == len(set(names))
+
+
+def test_half_of_the_second_list_is_in_time_and_half_is_classification():
+    second = unseen_second.STREAMS.values()
+    assert len(second) >= 20
+    assert 2 * sum(stream.in_time for stream in second) >= len(second)
+    assert 2 * sum(stream.classes > 0 for stream in second) == len(second)
+
+
+@pytest.mark.parametrize(("end", "packed"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)])
+def test_tables_of_packages(tmp_path, monkeypatch, end, packed):
+    """Gaps are None, rows without a target are left out, lags are those of the same place, clocks become numbers."""
+    with zipfile.ZipFile(tmp_path / "of.whl", "w") as wheel:
+        lines = ["at,town,a,y", "2026-03-01 06:30,A,1,5", "2026-03-01 07:00,B,,6", "2026-03-02 07:00,A,NA,7", ",A,1,"]
+        wheel.writestr(f"of/t.csv{end}", packed("\n".join(lines).encode()))
+    monkeypatch.setattr(unseen_files, "archive", lambda package: tmp_path / f"{package}.whl")
+    samples = unseen_files.with_lags(unseen_files.table(f"of/t.csv{end}", "y"), (1, 2), key="town")
+    march = {"month": 3.0, "weekday": 6.0}
+    assert [*unseen_files.with_clock(samples, "at")] == [
+        ({**march, "hour": 6.5, "town": "A", "a": 1.0, "1 before": None, "2 before": None}, 5.0),
+        ({**march, "hour": 7.0, "town": "B", "a": None, "1 before": None, "2 before": None}, 6.0),
+        ({**march, "weekday": 0.0, "hour": 7.0, "town": "A", "a": None, "1 before": 5.0, "2 before": None}, 7.0),
+    ]
+
+
+def test_indicators_become_strings():
+    samples = [({"of_a": 1.0, "of_b": 0.0, "n": 2.0}, 1), ({"of_a": 0.0, "of_b": 1.0, "n": 1.0}, 0)]
+    assert [*unseen_second.joined(samples, {"of_": "kind"})] == [
+        ({"kind": "a", "n": 2.0}, 1),
+        ({"kind": "b", "n": 1.0}, 0),
+    ]
+
+
+def test_unseen(fresh, tmp_path, monkeypatch):
+    """Each list has its own results; made-up streams here."""
+    rows = [{"a": math.sin(i), "b": None if i % 7 else 1.0, "c": "xy"[i % 2]} for i in range(60)]
+    made = {
+        "labels": streams.Stream(lambda: [(x, x["a"] > 0.0) for x in rows]),
+        "letters": streams.Stream(lambda: [(x, "abc"[i % 3]) for i, x in enumerate(rows)], classes=3),
+        "quantities": streams.Stream(lambda: [(x, x["a"]) for x in rows], classes=0, in_time=True),
+    }
+    monkeypatch.setattr(unseen_second, "STREAMS", made)
+    monkeypatch.setattr(unseen, "BOTH", made)
+    wanted = ["OKL", "LogisticRegression", "LinearRegression"]
+    unseen.main(["--list", "second", "--streams", *made, "--models", *wanted, "--output", str(tmp_path)])
+    text = (tmp_path / "unseen2.md").read_text()
+    assert text.startswith(f"# {unseen_second.TITLE}\n") and not (tmp_path / "unseen.md").exists()
+    assert text.count("\n| letters | ") == 2 and text.count("\n| quantities | ") == 2
+    assert "\n| LogisticRegression, LinearRegression | " in text
+
+
 def test_repeats(small):
     """Other seeds, other orders of the same rows, other segments."""
     for name in ("Bananas", "SEA"):
@@ -242,6 +316,140 @@ def test_leads_and_spread():
     assert len(lines) == 2
 
 
+class Says:
+    """An expert that always predicts the same, and counts how often it is asked."""
+
+    def __init__(self, prediction):
+        self.prediction, self.asked, self.learned = prediction, 0, 0
+
+    def predict_one(self, x):
+        self.asked += 1
+        return self.prediction
+
+    predict_proba_one = predict_one
+
+    def learn_one(self, x, y):
+        self.learned += 1
+
+
+def test_a_mixture_of_labels():
+    """The weights are those of discounted log-likelihoods; each expert predicts a sample once."""
+    right, wrong, none = Says({"a": 0.9, "b": 0.1}), Says({"a": 0.1, "b": 0.9}), Says({"a": math.nan})
+    model = baselines.MixtureClassifier({"right": right, "wrong": wrong, "none": none})
+    x = {}
+    found = model.predict_proba_one(x)
+    assert found["a"] == pytest.approx((0.9 + 0.1 + 1e-4) / (1.0 + 1.0 + 2e-4)) and sum(found.values()) == 1.0
+    model.learn_one(x, "a")
+    model.learn_one(x, "a")
+    assert right.asked == right.learned == 2
+    logs = np.log([0.9, 0.1, 1e-4]) * (1.0 + 0.99)
+    assert model.weights() == pytest.approx(np.exp(logs) / np.exp(logs).sum())
+    for _ in range(300):
+        model.learn_one({}, "b")
+    assert model.predict_one({}) == "b", "the past is forgotten"
+
+
+def test_a_mixture_of_targets():
+    """The expert with the smaller residuals of late is followed, whatever the unit of the target."""
+    for unit in (1.0, 1e6):
+        model = baselines.MixtureRegressor({"low": Says(0.0), "high": Says(unit)})
+        assert model.predict_one({}) == 0.5 * unit
+        for target in (0.1, 0.9):
+            for _ in range(200):
+                model.learn_one({}, target * unit)
+            assert model.predict_one({}) == pytest.approx(round(target) * unit, abs=0.01 * unit)
+
+
+def test_the_last_values():
+    """Of each series by itself; the seasonal ones once a season has passed."""
+    last, seasonal = baselines.Last(series="city"), baselines.Last(3)
+    assert last.predict_one({"city": "A"}) == 0.0
+    for t, y in enumerate([1.0, 5.0, 2.0, 4.0, 9.0]):
+        last.learn_one({"city": "AB"[t % 2]}, y)
+        seasonal.learn_one({}, y)
+        assert seasonal.predict_one({}) == {3: 4.0 + 5.0 - 1.0, 4: 9.0 + 2.0 - 5.0}.get(t, y)
+    assert [last.predict_one({"city": city}) for city in "ABC"] == [9.0, 4.0, 9.0]
+
+
+@pytest.mark.parametrize("name", ["a9a", "LED", "TrumpApproval", "titanic", "txhousing"])
+def test_every_baseline_learns(name):
+    """With strings and gaps, and on a sparse stream; a mixture's experts are built as if they were alone."""
+    of = {
+        "a9a": [({1: float(i % 2), 2: 1.0, 3: 0.0}, i % 2 == 0) for i in range(60)],
+        "titanic": [({"sex": "FM"[i % 2], "age": None if i % 3 else float(i)}, i % 2 == 0) for i in range(60)],
+        "txhousing": [({"city": "AB"[i % 2], "t": float(i)}, float(i)) for i in range(60)],
+    }
+    there = unseen if name in unseen.STREAMS else untuned
+    stream = there.STREAMS[name]
+    samples = of[name] if name in of else list(itertools.islice(stream.samples(), 60))
+    built = {
+        model: unseen.build(name, model) if there is unseen else untuned.build(stream, how)
+        for model, how in there.models(name).items()
+        if model in untuned.MORE_CLASSIFIERS | untuned.MORE_REGRESSORS
+    }
+    assert ("Last + seasonal" in built) == (name in ("TrumpApproval", "txhousing"))
+    assert ("HoeffdingTree(strings)" in built) == (there is unseen)
+    assert ("NaiveBayes" in built["Mixture(River)"].experts) == bool(stream.classes)
+    for model, candidate in built.items():
+        assert " at 0x" not in str(runner.content(candidate)), model
+        found = untuned.measured(candidate, samples, stream.classes, 60.0)
+        assert found["rows"] == 60 and math.isfinite(found["accuracy" if stream.classes else "mae"]), model
+
+
+def test_what_a_sceptic_would_add(tmp_path):
+    """Tables beside OKL and the best of River's models on each stream; what is not measured is blank."""
+    accuracies = {("Bananas", "OKL"): 89.0, ("Bananas", "KNN"): 88.0, ("Bananas", "AMF"): 87.0, ("SEA", "OKL"): 88.0}
+    accuracies |= {("SEA", "KNN"): 80.0, ("SEA", "AMF"): 81.0, ("SEA", "BOLE(10)"): 90.0}
+    accuracies |= {("Bananas", "Mixture(River)"): 85.0, ("SEA", "Mixture(River)"): 89.0}
+    found = {pair: {"rows": 1, "of": 1, "accuracy": value, "loss": 0.5} for pair, value in accuracies.items()}
+    report = runner.Report(tmp_path / "page.md", "Results")
+    here = {name: streams.STREAMS[name] for name in ("Bananas", "SEA")}
+    numbers = ["1b", "2b", "3b", "4b", "8b"]
+    untuned.sceptical(report, found, here, untuned.LISTED, untuned.ADDED, numbers)
+    assert [*report.sections] == [
+        "1b. Baselines that a sceptic would add: accuracy, %",
+        "2b. Baselines that a sceptic would add: log-loss",
+        "8b. Baselines that a sceptic would add: the lead of OKL, points of accuracy",
+    ]
+    lines = report.sections["1b. Baselines that a sceptic would add: accuracy, %"].splitlines()
+    assert lines[0] == "| stream | OKL | best of River's | BOLE(10) | Mixture(River) |"
+    assert lines[2:4] == ["| Bananas | **89.0** | 88.0 |  | 85.0 |", "| SEA | 88.0 | 81.0 | **90.0** | 89.0 |"]
+    assert "| Mixture(River) | 1.5 | 1.5 | 2.5 | -1.0 | 4.0 | 1 |" in report.path.read_text()
+    empty = runner.Report(tmp_path / "empty.md", "Results")
+    only = {pair: row for pair, row in found.items() if pair[1] in untuned.LISTED}
+    untuned.sceptical(empty, only, here, untuned.LISTED, untuned.ADDED, numbers)
+    assert not empty.sections
+
+
+def test_batch_learners_see_the_past_only():
+    """All of it, or a window."""
+    seen = []
+
+    class Learner:
+        def fit(self, x, y):
+            seen.append((len(x), y[0]))
+            return self
+
+        def predict(self, x):
+            return np.zeros(len(x))
+
+    samples = [({"a": float(t)}, float(t)) for t in range(3_500)]
+    for window, expected in ((20_000, [(1_000, 0), (2_000, 0), (3_000, 0)]), (2_000, [(1_000, 0), (2_000, 0)])):
+        seen.clear()
+        how = batch.Learner(lambda classifies: Learner(), window=window)
+        assert len(batch.again(how, samples, False, 60.0)) == 2_500
+        assert seen == (expected if window == 20_000 else [*expected, (2_000, 1_000)])
+
+
+def test_native_categories_and_gaps():
+    """A column with strings is categorical, also where it has numbers; what is new is a gap."""
+    past = [{"a": "x", "b": 1.0, "c": None}, {"a": 2.0, "b": None, "c": None}]
+    x, new = batch.native(past, [{"a": "y", "b": 3.0, "c": 4.0}, {"a": "x", "b": None, "c": None}])
+    assert x[0].tolist() == ["x", "2.0"] and str(x[0].dtype) == str(new[0].dtype) == "category"
+    assert new[0].isna().tolist() == [True, False] and new[1].tolist()[0] == 3.0
+    assert x[1].isna().tolist() == new[1].isna().tolist() == [False, True] and x[2].isna().all()
+
+
 def test_kappaml(fresh, tmp_path, monkeypatch):
     """Published figures stand beside measured ones."""
     monkeypatch.setattr(kappaml, "ROWS", 200)
@@ -272,24 +480,33 @@ def test_long(fresh, tmp_path, monkeypatch):
 
 
 def test_ablation(small, tmp_path):
-    parts = ["pool", "stack", "neighbours"]
+    parts = [*ablation.KERNELS, "stack", "neighbours"]
     text = page(tmp_path, "ablation", "--streams", "Bananas", "LED", "Friedman", "--parts", *parts)
-    for title, count in (("1. Classification", 3), ("3. Regression", 1)):
+    kernels = text.partition("\n## 0. Without kernels\n")[2].partition("\n## ")[0]
+    assert kernels.count("\n| Classification | ") == 3 and kernels.count("\n| Regression | ") == 1
+    for title, count in (("1. Classification", 5), ("3. Regression", 2)):
         table = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
         assert sum(f"\n| {part} | " in table for part in parts) == count, title
     assert "\n| LED | " in text and "\n| Friedman | " in text
 
 
-@pytest.mark.parametrize("names", [*ablation.OF_CLASSES.values(), *ablation.OF_TARGETS.values(), []])
-def test_an_expert_is_left_out(names):
-    """Also when a third label adds experts."""
-    labelled = names not in ablation.OF_TARGETS.values() or names == ["forest"]
+@pytest.mark.parametrize(
+    ("labelled", "names"),
+    [(True, names) for names in ([], *ablation.OF_CLASSES.values())]
+    + [(False, names) for names in ([], *ablation.OF_TARGETS.values())],
+)
+def test_experts_are_left_out(labelled, names):
+    """Also when a third label adds experts, and from sparse features.  Processes stay, without points."""
     model = ablation.without(2 if labelled else 0, names)
     for i, (x, y) in enumerate(streams.synth.LED(noise_percentage=0.1, seed=1).take(400)):
+        x = x if i % 2 else {name: value for name, value in x.items() if value}
         model.predict_one(x)
         model.learn_one(x, (y % 2 if i < 200 else y) if labelled else float(y))
     assert not {*names} & {expert.name for expert in model._f.experts}
     assert sum(model.experts.values()) == pytest.approx(1.0) and math.isfinite(model.predict_one(x))
+    left_out = ablation.DICTIONARY in names
+    assert (model._f.processes.n == 0) == left_out
+    assert (sum(weight for _, weight in model._f.expert_weights[: len(model._f.processes.names())]) < 0.01) == left_out
     model._f._check()
 
 
@@ -372,7 +589,7 @@ def test_the_leaderboard_is_complete():
         table = text.partition(f"## {heading}")[2].partition("\n## ")[0].splitlines()[2:]
         assert [cell.strip() for cell in table[0].split("|")[2:-1]] == list(among)
         rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in table[2:] if line.startswith("|")}
-        for name in (name for name in streams.STREAMS if untuned.models(name) is among):
+        for name in (n for n in streams.STREAMS if bool(streams.STREAMS[n].classes) == (among is untuned.CLASSIFIERS)):
             assert all(cell.strip() for cell in rows[name]), name
 
 
@@ -420,6 +637,20 @@ def test_growth(tmp_path, monkeypatch):
     for head in ("support vectors", "features, dense", "active features", "µs per sample up to | 100 samples"):
         assert f"\n| {head}" in text
     assert "![growth](growth.png)" in text and (tmp_path / "growth.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_other_libraries(tmp_path, monkeypatch, capsys):
+    """Every model is timed; what is not installed is named and has empty cells."""
+    for name, value in {"WARM": 30, "PART": 10, "ROUNDS": 2, "FEATURES": (3,)}.items():
+        monkeypatch.setattr(libraries, name, value)
+    absent = {name: ("no_such_package", None) for name in libraries.MODELS if "Wabbit" in name}
+    monkeypatch.setattr(libraries, "MODELS", libraries.MODELS | absent)
+    speed.main(["--only", "libraries", "--output", str(tmp_path)])
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.,]*) \| ([\d.,]*) \|$", (tmp_path / "speed.md").read_text(), re.M)
+    assert [name for name, _, _ in rows] == [*libraries.MODELS]
+    for name, us, ratio in rows:
+        assert bool(us) == bool(ratio) == ("Wabbit" not in name), name
+    assert "no_such_package is not installed: Vowpal Wabbit, from dicts has no number\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """python -m benchmarks.speed [--only core batches ...]
 
 Everything takes about six minutes. The tables go to results/speed.md, the curves of growth to results/growth.png.
+Vowpal Wabbit takes part if it is installed (pip install vowpalwabbit).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import inspect
 from collections.abc import Sequence
 
 from benchmarks import runner, timing
-from benchmarks.speed import core, growth, longest, models, steps
+from benchmarks.speed import core, growth, libraries, longest, models, steps
 
 # Values of `--only`, headings and functions: a function's docstring is printed under its heading, then its tables;
 # panels become a picture named after the section.
@@ -19,6 +20,7 @@ SECTIONS = {
     "batches": ("1c. Batches", models.batches),
     "growth": ("1d. Growth", growth.growth),
     "memory": ("1e. Memory", core.memory),
+    "libraries": ("1f. One by one, with other libraries", libraries.libraries),
     "matrices": ("2. One step with matrices", steps.matrices),
     "longest": ("3. The longest step", longest.longest),
     "threads": ("6. Two threads", core.threads),
