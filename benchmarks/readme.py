@@ -1,4 +1,4 @@
-"""README.md's claim and table from results/unseen.md, and the output of its first command: python -m benchmarks.readme
+"""README.md's claim, tables and picture from results/, and the output of its first command: python -m benchmarks.readme
 
 ``--race`` measures results/race.json anew, the benchmark that ``python -m river_okl`` prints, and ``--classes`` writes
 results/classes.md, every class with its defaults.
@@ -7,35 +7,56 @@ results/classes.md, every class with its defaults.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from river import base
 
 import river_okl
-from benchmarks import runner
+from benchmarks import runner, unseen, untuned
 from river_okl.cli import report
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
 UNTUNED = runner.RESULTS / "untuned.md"
 UNSEEN = runner.RESULTS / "unseen.md"
-GENERATED = re.compile(r"<!-- (claim|table|race) -->.*?<!-- /\1 -->", re.S)
+GENERATED = re.compile(r"<!-- (claim|table|kinds|lightgbm|race) -->.*?<!-- /\1 -->", re.S)
 SHOWN = {  # the families of results/unseen.md in README.md
     "OKL": "**`OKLClassifier`, `OKLRegressor`**",
-    "AMF": "River's `forest.AMF…`",
-    "ARF(10)": "River's `forest.ARF…`",
-    "KNN": "River's `neighbors.KNN…`",
-    "HoeffdingTree": "River's `tree.HoeffdingTree…`",
-    "LogisticRegression, LinearRegression": "River's `LogisticRegression`, `LinearRegression`",
-    "BayesianLinearRegression": "River's `BayesianLinearRegression`",
+    "AMF": "`forest.AMF…`",
+    "ARF(10)": "`forest.ARF…`",
+    "KNN": "`neighbors.KNN…`",
+    "HoeffdingTree": "`tree.HoeffdingTree…`",
+    "LogisticRegression, LinearRegression": "`LogisticRegression`, `LinearRegression`",
+    "BayesianLinearRegression": "`BayesianLinearRegression`",
 }
+
+# The kinds of streams; those that drift are generated, and no list of tables has one.
+STATIC, IN_TIME, DRIFTING = "static", "in the order of time", "drifting"
+OF_TIME = {"TrumpApproval", "txhousing", "nyc weather", "co2", "seattle", "san francisco"}  # beside those that say so
+DRIFTS = {
+    "untuned": ("Hyperplane", "RandomRBFDrift", "FriedmanDrift"),
+    "long": ("Agrawal, four concepts", "SEA, four concepts", "RBF, slow drift", "LED, drift"),
+}
+LABELS = {  # of the picture
+    "OKL": "OKLClassifier",
+    "AMF": "AMFClassifier",
+    "ARF(10)": "ARFClassifier",
+    "KNN": "KNNClassifier",
+    "HoeffdingTree": "HoeffdingTreeClassifier",
+    "LogisticRegression, LinearRegression": "LogisticRegression",
+}
+INKS = {"claim": "#1f2328", "claim-dark": "#e6edf3"}  # of GitHub's text, light and dark
 
 # Streams, the kind of our classes for them, and River's models to compare with.
 RACES: dict[tuple[str, ...], tuple[type, str]] = {
@@ -97,24 +118,117 @@ def claim() -> str:
     series = [name for name in errors if not name.startswith(("mean", "best of"))]
     first = sum(accuracy[name]["OKL"] == max(accuracy[name].values()) for name in streams)
     least = sum(errors[name]["OKL"] == min(errors[name].values()) for name in series)
-    best, own = second.partition(",")[0].removesuffix("(10)"), found["OKL"]["accuracy, %"]
+    own = found["OKL"]["accuracy, %"]
     return (
         f"With default parameters, on {len(streams) + len(series)} public tables that were listed before any model ran "
-        f"on them, `OKLClassifier` is the most accurate on {first} of {len(streams)}, with a mean accuracy of "
-        f"{own:.1f} % against {others[second]:.1f} % for {best}, the best of River's models there. "
-        f"`OKLRegressor` has the smallest error on {least} of {len(series)}."
+        f"on them, `OKLClassifier` is the most accurate on {first} of {len(streams)} (mean {own:.1f} %, the best of "
+        f"River's models {others[second]:.1f} %). `OKLRegressor` has the smallest error on {least} of {len(series)}."
     )
 
 
 def table() -> str:
     """README.md's table as Markdown."""
     found = cells(0, UNSEEN)
-    columns = list(found["OKL"])[:-1]
+    columns = list(found["OKL"])
     rows = []
     for model, shown in SHOWN.items():
         row = [found[model][column] for column in columns]
         rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
     return runner.table(["model", *columns], rows) + "\n"
+
+
+def stored(name: str) -> runner.Results:
+    """The results of a benchmark on its first set of streams, except those of models that failed."""
+    rows = runner.Store(runner.RESULTS / f"{name}.jsonl").rows
+    return {at: row for at, row in rows.items() if untuned.of_row(at[0])[1] == 0 and {"accuracy", "mae"} & {*row}}
+
+
+def kind_of(stream: str) -> str:
+    """The kind of a stream of `benchmarks.untuned` or `benchmarks.unseen`."""
+    streams = untuned.STREAMS | unseen.STREAMS
+    in_time = stream in OF_TIME or streams[stream].in_time
+    return DRIFTING if stream in DRIFTS["untuned"] else IN_TIME if in_time else STATIC
+
+
+def error(row: runner.Row) -> float:
+    """Wrong labels in percent, or the mean absolute error."""
+    return float(100.0 - row["accuracy"] if "accuracy" in row else row["mae"])
+
+
+def lead(found: runner.Results, streams: Iterable[str]) -> list[Any]:
+    """On how many streams OKL is first, by how much, and the median ratio of its error to that of the best other."""
+    points, ratios = [], []
+    for stream in streams:
+        own = error(found[stream, "OKL"])
+        best = min(error(row) for (name, model), row in found.items() if name == stream and model not in untuned.OURS)
+        ratios.append(own / best)
+        if "accuracy" in found[stream, "OKL"]:
+            points.append(best - own)
+    spread = f" ± {statistics.stdev(points) / math.sqrt(len(points)):.1f}" if len(points) > 1 else ""
+    shown = f"{statistics.fmean(points):+.1f}{spread}" if points else ""
+    first = f"{sum(ratio <= 1.0 for ratio in ratios)} of {len(ratios)}"
+    return [first, shown, f"{statistics.median(ratios):.2f}"]
+
+
+def kinds() -> str:
+    """README.md's second table: OKL against the best other model of each stream."""
+    tables = stored("unseen")
+    names = list(dict.fromkeys(stream for stream, _ in tables))
+    drifting = stored("untuned") | {at: row for at, row in stored("long").items() if at[0] in DRIFTS["long"]}
+    rows = [
+        ["static", *lead(tables, [name for name in names if kind_of(name) == STATIC])],
+        ["in time order", *lead(tables, [name for name in names if kind_of(name) == IN_TIME])],
+        ["drifting", *lead(drifting, itertools.chain(*DRIFTS.values()))],
+    ]
+    return runner.table(["streams", "first on", "lead, points", "median ratio of errors"], rows) + "\n"
+
+
+def lightgbm() -> str:
+    """On how many streams of each kind LightGBM, trained again and again, is ahead."""
+    found = stored("batch")
+    ahead: dict[str, list[bool]] = {kind: [] for kind in (STATIC, IN_TIME, DRIFTING)}
+    for stream, model in found:
+        if model == "LightGBM" and not stream.endswith(", shuffled"):
+            ahead[kind_of(stream)].append(error(found[stream, model]) < error(found[stream, "OKL"]))
+    each = [f"{sum(those)} of {len(those)} {kind}" for kind, those in ahead.items()]
+    return f"Trained again every 1,000 samples, it is ahead on {', '.join(each[:-1])} and {each[-1]} streams."
+
+
+def draw() -> None:
+    """docs/claim.svg and docs/claim-dark.svg: accuracy against time, with the spread over three sets of streams."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from benchmarks import figures
+    from river_okl.cli import plot
+
+    found = cells(0, UNSEEN)
+    points, spreads = {}, {}
+    for family, label in LABELS.items():
+        accuracy, _, spread = found[family]["accuracy, %"].partition(" ± ")
+        points[label] = float(found[family]["µs/sample"].replace(",", "")), float(accuracy)
+        spreads[label] = float(spread or 0.0)
+    for name, ink in INKS.items():
+        colors = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
+        with matplotlib.rc_context({**colors, "svg.hashsalt": name, "svg.fonttype": "path"}):
+            figure = Figure(figsize=(7, 3.4), layout="constrained")
+            ax = figure.add_subplot()
+            for label, (us, accuracy) in points.items():
+                color = plot.COLORS[1] if label == LABELS["OKL"] else plot.COLORS[5]
+                ax.errorbar([us], [accuracy], yerr=[spreads[label]], fmt="o", color=color, capsize=3)
+            ax.set(xscale="log", xlabel="µs per sample, predict and learn", ylabel="mean accuracy, %")
+            ax.set_xlim(0.6 * min(us for us, _ in points.values()), 3.0 * max(us for us, _ in points.values()))
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+            ax.margins(y=0.12)
+            ax.grid(alpha=0.25)
+            ax.spines[["top", "right"]].set_visible(False)
+            figures.labelled(ax, points)
+            for text in ax.texts:
+                text.set_fontweight("bold" if text.get_text() == LABELS["OKL"] else "normal")
+            target = figures.DOCS / f"{name}.svg"
+            figure.savefig(target, transparent=True, metadata={"Date": None, "Creator": None})
+            lines = target.read_text(encoding="utf-8").splitlines()
+            target.write_text("\n".join(line.rstrip() for line in lines) + "\n", encoding="utf-8")
 
 
 def output() -> str:
@@ -157,7 +271,7 @@ def classes() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Write README.md's claim, table and output from results/.")
+    parser = argparse.ArgumentParser(description="Write README.md's claim, tables, picture and output from results/.")
     parser.add_argument("--race", action="store_true", help="write results/race.json instead")
     parser.add_argument("--stale", action="store_true", help="only name what changed since results/race.json")
     parser.add_argument("--classes", action="store_true", help="write results/classes.md instead")
@@ -172,7 +286,9 @@ if __name__ == "__main__":
     if options.race:
         RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
         raise SystemExit
-    made = {"claim": claim(), "table": f"\n\n{table()}\n", "race": f"\n\n{output()}\n"}
+    made = {"claim": claim(), "lightgbm": lightgbm()}
+    made |= {"table": f"\n\n{table()}\n", "kinds": f"\n\n{kinds()}\n", "race": f"\n\n{output()}\n"}
     text = README.read_text(encoding="utf-8")
     text = GENERATED.sub(lambda match: f"<!-- {match[1]} -->{made[match[1]]}<!-- /{match[1]} -->", text)
     README.write_text(text, encoding="utf-8")
+    draw()

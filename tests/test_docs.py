@@ -27,7 +27,8 @@ ORDER = [  # of the sections of a class's page
     *("Example", "Parameters", "Update rule", "Cost", "Cost and result", "Attributes", "Methods"),
     *("See also", "Notes", "References"),
 ]
-EXAMPLES = sorted((HERE / "examples").glob("*.py"))
+UPDATE = "python -m docs.notebooks"
+EXAMPLES = [path for path in sorted((HERE / "examples").glob("*.py")) if "[picture.png]" in path.read_text("utf-8")]
 
 
 def text(path):
@@ -41,7 +42,7 @@ def blocks(path, language):
 def test_readme_is_short():
     readme = text(HERE / "README.md")
     written = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", readme, flags=re.S)
-    assert len(written.split()) <= 400 and len(readme.split()) <= 680
+    assert len(written.split()) <= 400 and len(readme.split()) <= 800
     quick_start = readme.partition("\n## Quick start\n")[2].partition("\n## ")[0]
     assert quick_start.count("```sh\n") == 2 == readme.count("```sh\n")
 
@@ -51,23 +52,22 @@ def test_claim_table_and_output_of_readme_match_the_results():
 
     page = text(HERE / "README.md")
     assert len(page[: page.index(readme.claim())].split()) < 100, "the best result must be in the first 100 words"
-    assert readme.table() in page and readme.output() in page, "python -m benchmarks.readme"
+    for made in (readme.table(), readme.kinds(), readme.lightgbm(), readme.output()):
+        assert made in page, "python -m benchmarks.readme"
+    assert all((HERE / name).is_file() for name in re.findall(r'\bsrc(?:set)?="([^"]+)"', page))
 
 
-def test_batch_learners_in_prose():
-    """On how many streams LightGBM, trained again and again, is more accurate or has a smaller error."""
-    ahead = streams = 0
-    for section in text(RESULTS / "batch.md").split("\n## ")[1:]:
-        (_, *head), rows = rows_of(re.search(r"(?:^\|.*\n)+", section, re.M)[0])
-        for name, *cells in rows:
-            if name.startswith(("mean", "best of", "within")) or name.endswith(", shuffled"):
-                continue
-            row = dict(zip(head, cells, strict=True))
-            ours, theirs = (float(row[model].replace(",", "")) for model in ("OKL", "LightGBM"))
-            ahead += theirs > ours if "Accuracy" in section.partition("\n")[0] else theirs < ours
-            streams += 1
-    assert streams >= 40
-    assert f"ahead of `OKL…` on {ahead} of {streams} streams" in text(HERE / "README.md")
+def test_leads_and_batch_learners_of_readme_count_every_stream():
+    """Each stream once: OKL against the others, and LightGBM, trained again and again, by kind of stream."""
+    from benchmarks import readme, unseen
+
+    static, in_time, drifting = map(int, re.findall(r"\d+ of (\d+)", readme.kinds()))
+    assert static + in_time == len(unseen.STREAMS) and drifting == sum(map(len, readme.DRIFTS.values()))
+    found = readme.stored("batch")
+    compared = [stream for stream, model in found if model == "LightGBM" and not stream.endswith(", shuffled")]
+    ahead = [name for name in compared if readme.error(found[name, "LightGBM"]) < readme.error(found[name, "OKL"])]
+    shown = re.findall(r"(\d+) of (\d+)", readme.lightgbm())
+    assert sum(int(part) for part, _ in shown) == len(ahead) and sum(int(of) for _, of in shown) == len(compared) >= 40
 
 
 def test_the_results_of_the_command_match_this_code():
@@ -152,6 +152,35 @@ def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch
     pyplot.close("all")
     assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
     assert capsys.readouterr().out
+
+
+def test_notebooks_have_the_code_and_the_outputs_of_their_pages():
+    notebooks = imported("notebooks")
+    paths = {path.stem: path for path in (HERE / "examples" / "notebooks").glob("*.ipynb")}
+    assert paths.keys() == {*notebooks.NAMES}
+    for name, path in paths.items():
+        found, made = json.loads(text(path)), notebooks.notebook(name)
+        sources = [(cell["cell_type"], cell["id"], "".join(cell["source"])) for cell in found["cells"]]
+        assert sources == [(cell["cell_type"], cell["id"], cell["source"]) for cell in made["cells"]], UPDATE
+        for cell, (_, source, shown) in zip(found["cells"], notebooks.cells(name), strict=True):
+            assert shows(printed(cell), shown), f"{source}\n\n{UPDATE}"
+            for target in re.findall(r"\]\((?!https?:)([^)#]+)", source if cell["cell_type"] == "markdown" else ""):
+                assert (path.parent / target).exists(), target
+
+
+def printed(cell):
+    """The text of a cell's outputs."""
+    parts = [output["text"] if "text" in output else output["data"]["text/plain"] for output in cell.get("outputs", [])]
+    return "\n".join("".join(part).rstrip() for part in parts)
+
+
+def shows(output, shown):
+    """Whether a page shows this output, whose numbers hold to the digits of the page."""
+    number = r"-?\d+\.\d+"
+    if re.sub(number, "", output).split() != re.sub(number, "", shown).split():
+        return False
+    pairs = zip(re.findall(number, output), re.findall(number, shown), strict=True)
+    return all(float(a) == pytest.approx(float(b), abs=10.0 ** -len(b.partition(".")[2])) for a, b in pairs)
 
 
 @pytest.fixture(scope="module")
