@@ -102,15 +102,18 @@ def content(part: Any) -> Any:
 
 @functools.cache
 def commit() -> str:
-    """The commit of the working tree, with a plus if a source differs from it."""
-    sources = "../river_okl", "../setup.py", "../pyproject.toml", ".", ":(exclude)results"
+    """The last commit that changed a source, with a plus if one differs from it now.
+
+    Later commits, of pages or results, measure the same.
+    """
+    sources = "../river_okl", "../setup.py", "../pyproject.toml", "*.py", "*.c"
 
     def git(*args: str) -> str:
         return subprocess.run(["git", *args], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         changed = git("status", "--porcelain", "-uno", "--", *sources)
-        return git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
+        return git("log", "-1", "--abbrev=9", "--format=%h", "--", *sources) + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):  # an unpacked source distribution
         return river_okl.__version__
 
