@@ -41,8 +41,8 @@ KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
 Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
-of pandas, polars or another library that narwhals knows. Predicting changes nothing that a model has learned (`OKL…`
-remember predictions until their labels come). Any number of threads may call any of these. `save`, `load` and
+of pandas, polars or another library that narwhals knows. A prediction changes nothing that a model has learned. `OKL…`
+also store their predictions until the labels arrive. Any number of threads may call these methods. `save`, `load` and
 `merge` are functions. River's pipelines have no intervals: `predict_interval_one(model, x, coverage)` is a function,
 too, for a regressor behind transformers or a `TargetStandardScaler`."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
