@@ -771,6 +771,8 @@ def test_a_batch_predicts_like_single_samples(kind, labels, learned):
     if not labels or len(model._labels) > 1:
         close(found, expected)
         close(batch.predictions(other._f, xs[5:6], 1.6448536269514722), expected[5:6])
+    shifted = batch.predictions(other._f, xs[11:], 1.6448536269514722)  # the place in a block does not matter
+    np.testing.assert_array_equal(shifted, batch.predictions(other._f, xs, 1.6448536269514722)[11:])
     for each in (model, other):
         each.predict_one({})  # the last of the batch waits from now on
     waiting, as_well = model._f.pending.state(), other._f.pending.state()

@@ -28,7 +28,7 @@ cdef class ScaledPoints(Table):
     # A sample
     cdef int evaluate(self, object sample) except -1
     cdef int evaluate_encoded(self, Sample *x) except -1
-    cdef int scale(self, Sample *x) except -1
+    cdef int scale(self, Sample *x, Py_ssize_t size) except -1
     cdef int complete(self, Sample *x) except -1
     cdef int leave(self) except -1
     cdef int answer(self, const Sample *x) except -1

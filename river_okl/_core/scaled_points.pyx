@@ -109,14 +109,14 @@ cdef class ScaledPoints(Table):
     cdef int evaluate_encoded(self, Sample *x) except -1:
         """Scale the last sample and compute its answer."""
         self.fresh = False
-        self.scale(x)
+        self.scale(x, self.encoded)
         self.answer(x)
         self.fresh = True
         return 0
 
-    cdef int scale(self, Sample *x) except -1:
-        """Scale the items of a sample, and add the centred features that it lacks."""
-        cdef Py_ssize_t i, size = self.encoded, lacking, allocated
+    cdef int scale(self, Sample *x, Py_ssize_t size) except -1:
+        """Scale the items of a sample, ``size`` given ones, and add the centred features that it lacks."""
+        cdef Py_ssize_t i, lacking, allocated
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)

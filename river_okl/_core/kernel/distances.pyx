@@ -98,13 +98,13 @@ cdef class Distances(Table):
         cdef int m, first = self.first
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
+            self.n_ranked = 0
             self.pointers = <const void **> self.resize(self.pointers, 0, 2 * allocated, sizeof(void *))
             self.numbers = self.doubles(self.numbers, 0, METRICS * allocated)
             self.order = <int64_t *> self.resize(self.order, 0, allocated, 8)
             self.rank = <int32_t *> self.resize(self.rank, 0, allocated, 4)
             self.dense_places = <int32_t *> self.resize(self.dense_places, 0, allocated, 4)
             self.ranked_places = <int32_t *> self.resize(self.ranked_places, 0, allocated, 4)
-            self.n_ranked = 0
             self.items_allocated = allocated
         for i in range(size):
             if places[i] >= 0 and points.columns[places[i]].dense != NULL:

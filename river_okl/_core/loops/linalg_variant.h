@@ -529,7 +529,7 @@ static void NAME(block_forms)(const double *a, Py_ssize_t ld, Py_ssize_t n, cons
                 const vec own = LOAD(x + i * BLOCK + v * W);
                 vec s = LOAD(below + r * BLOCK + v * W);
                 for (int c = 0; c < r; c++) s += SET(z[r * ld + (i - r) + c]) * LOAD(x + (i - r + c) * BLOCK + v * W);
-                total[v] += own * (SET(2.0) * s + SET(z[r * ld + i]) * own);
+                total[v] += own * ((s + s) + SET(z[r * ld + i]) * own); /* one product a sum: no choice which to fuse */
             }
     }
     for (int v = 0; v < BLOCK / W; v++) STORE(out + v * W, total[v]);

@@ -22,7 +22,11 @@ typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* W
 #else
 #define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
 #define AT_MOST(v, high) AS_REAL((AS_INT(v) & (ivec)((v) < (high))) | (AS_INT(high) & ~(ivec)((v) < (high))))
+#if defined(__aarch64__)
+#define MUL_ADD(a, b, c) ((vec){__builtin_fma((a)[0], (b)[0], (c)[0]), __builtin_fma((a)[1], (b)[1], (c)[1])})
+#else
 #define MUL_ADD(a, b, c) ((a) * (b) + (c))
+#endif
 #define GATHER(row, at) ((vec){(row)[(at)[0]], (row)[(at)[1]]})
 #define GATHER_SINGLE(row, at) GATHER(row, at)
 #endif

@@ -23,7 +23,7 @@ from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport free_sample
 
 
-def predictions(Mixture mixture, rows, double z=1.0):
+def predictions(Mixture mixture not None, rows, double z=1.0):
     """Return the predictions of all rows, a ``Frame`` or a list of dicts: an array with a row for each.
 
     The columns are the probabilities of the classes; for a target its mean, and the half width of the interval with
@@ -35,6 +35,8 @@ def predictions(Mixture mixture, rows, double z=1.0):
     cdef double[:, ::1] out = found
     try:
         batch = Batch(mixture)
+        if n >= BLOCK:
+            mixture.distances.gather(mixture.processes.dictionary())
         for i in range(0, n, BLOCK):
             PyErr_CheckSignals()
             batch.ask(rows, i, min(i + BLOCK, n), z, &out[i, 0])
@@ -62,7 +64,6 @@ cdef class Batch(Owner):
         for posterior in processes.posteriors:
             (<Posterior> posterior).settle()
             (<Posterior> posterior).covariance.settle()
-        mixture.distances.gather(processes.dictionary())
 
     def __dealloc__(self):
         cdef Py_ssize_t b
@@ -74,7 +75,7 @@ cdef class Batch(Owner):
         cdef Mixture mixture = self.mixture
         cdef Py_ssize_t b, i
         self.n = end - start
-        for b in range(self.n):  # a value or name may run Python code, but only here
+        for b in range(self.n):  # values may run Python code here
             encode(mixture.scaler, rows[start + b], &self.samples[b])
             self.encoded[b], self.rest[b] = self.samples[b].size, mixture.scaler.words.rest
         mixture.begin_block()
@@ -97,12 +98,12 @@ cdef class Batch(Owner):
         cdef Dictionary dictionary = processes.dictionary()
         cdef double[KERNELS] self_similarity
         cdef Py_ssize_t i, r
-        self.mixture.encoded = self.encoded[b]
-        self.mixture.scale(x)
+        self.mixture.scale(x, self.encoded[b])
         if x.size > self.room[b]:
             self.values[b] = self.doubles(self.values[b], 0, 2 * x.size)
             self.room[b] = 2 * x.size
-        memcpy(self.values[b], x.scaled, x.size * 8)
+        if x.size:
+            memcpy(self.values[b], x.scaled, x.size * 8)
         x.scaled = self.values[b]
         self.mixture.distances.measure(x, &dictionary, False)
         processes.fill_rows(self_similarity)

@@ -155,13 +155,13 @@ cdef class Mixture(ScaledPoints):
     cdef int ask_next(self, Sample *x, Py_ssize_t encoded, uint64_t rest) except -1:
         """Ask a scaled sample, which becomes the last one; x gets an earlier one."""
         cdef Sample *last = &self.samples[1 - self.last]
-        cdef Sample other = last[0]
+        cdef Sample other
         self.leave()
+        other = last[0]
         last[0], x[0] = x[0], other
         self.last = 1 - self.last
         self.encoded, self.rest = encoded, rest
         self.answer(last)
-        last.scaled = NULL  # borrowed from the batch
         self.asked = True
         return 0
 
@@ -169,6 +169,7 @@ cdef class Mixture(ScaledPoints):
         """Forget what was prepared for many samples."""
         self.processes.predicted = False
         self.distances.ungather()
+        self.samples[0].scaled = self.samples[1].scaled = NULL  # borrowed from the batch
 
     cdef Py_ssize_t n_reported(self) noexcept:
         """Return the number of columns of the predictions of many samples."""
@@ -345,11 +346,12 @@ cdef class Mixture(ScaledPoints):
         if self.pending.n == 0:
             return 0
         identity = self.identity()
-        found, today = self.pending.find(identity, self.seen), self.pending.find_asked(identity, self.seen)
-        self.current = self.current or today >= 0
+        found = self.pending.find(identity, self.seen)
         if found >= 0 and self.asked and self.pending.late:
             self.leave()
             found = self.pending.find(identity, self.seen)
+        today = self.pending.find_asked(identity, self.seen)
+        self.current = self.current or today >= 0
         if found >= 0 and (self.pending.late or not self.current):
             self.found = found
         elif self.current:

@@ -21,7 +21,7 @@ cdef class Pending(Ring):
     cdef readonly Py_ssize_t length     # numbers per sample
     cdef readonly Py_ssize_t waiting    # number of samples whose label has not come
     cdef bint late                      # whether the last unambiguous label came late
-    # A hash table of the places of records by identity, with linear probing; entries of dropped ones stay until it fills
+    # A hash table of the places of records, with linear probing; entries of dropped records stay until it fills
     cdef int32_t *table             # [slots] -1: empty
     cdef Py_ssize_t slots, filled
 
@@ -33,6 +33,7 @@ cdef class Pending(Ring):
 
     cdef int add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) except -1
     cdef void fill_table(self) noexcept
+    cdef Py_ssize_t home(self, uint64_t identity, int64_t seen) noexcept
     cdef void enter(self, Py_ssize_t i) noexcept
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept

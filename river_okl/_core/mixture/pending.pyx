@@ -21,11 +21,14 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.ring cimport LEAST_ROOM
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
 cdef Py_ssize_t BYTES = 4096            # maximum average size of a sample's predictions
 cdef double LARGEST_NUMBER = 1e30       # its square fits in single precision, too
+
+cdef uint64_t SPREAD = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
 
 LARGEST_PENDING = 1_000_000
 ARRAYS = "identities", "seen", "taken", "units", "predictions"  # of a state
@@ -84,7 +87,7 @@ cdef class Pending(Ring):
         cdef Py_ssize_t slot, i
         if self.n == 0:
             return -1
-        slot = <Py_ssize_t> (identity & <uint64_t> (self.slots - 1))
+        slot = self.home(identity, seen)
         while self.table[slot] >= 0:
             i = (self.table[slot] - self.start + self.room) % self.room
             if i < self.n and self.asked(i).identity == identity and self.asked(i).seen == seen:
@@ -92,9 +95,13 @@ cdef class Pending(Ring):
             slot = (slot + 1) & (self.slots - 1)
         return -1
 
+    cdef Py_ssize_t home(self, uint64_t identity, int64_t seen) noexcept:
+        """Return the first slot of a sample: equal samples of different steps have different ones."""
+        return <Py_ssize_t> ((identity + <uint64_t> seen * SPREAD) >> 20 & <uint64_t> (self.slots - 1))
+
     cdef void enter(self, Py_ssize_t i) noexcept:
         """Enter record i into the table."""
-        cdef Py_ssize_t slot = <Py_ssize_t> (self.asked(i).identity & <uint64_t> (self.slots - 1))
+        cdef Py_ssize_t slot = self.home(self.asked(i).identity, self.asked(i).seen)
         while self.table[slot] >= 0:
             slot = (slot + 1) & (self.slots - 1)
         self.table[slot] = <int32_t> ((self.start + i) % self.room)
@@ -103,7 +110,8 @@ cdef class Pending(Ring):
     cdef void fill_table(self) noexcept:
         """Enter all records into an empty table."""
         cdef Py_ssize_t i
-        memset(self.table, 0xff, self.slots * sizeof(int32_t))
+        if self.slots:
+            memset(self.table, 0xff, self.slots * sizeof(int32_t))
         self.filled = 0
         for i in range(self.n):
             self.enter(i)
@@ -234,8 +242,9 @@ cdef class Pending(Ring):
         checked_array(state, "predictions", np.float32, (n, self.length), -largest, largest)
         self.late = checked_flag("late", state["late"])
         self.begin(self.length)
-        for _ in range(n):
-            self.append()
+        while self.room < n:
+            self.reserve(min(self.limit, max(LEAST_ROOM, 2 * self.room)))
+        self.n = n
         records = viewed(self.records, n, self.record())
         for name in ARRAYS:
             records[name] = state[name]

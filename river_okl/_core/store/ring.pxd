@@ -1,5 +1,8 @@
 from river_okl._core.store.memory cimport Owner
 
+cdef enum:
+    LEAST_ROOM = 8              # records
+
 
 cdef class Ring(Owner):
     cdef Py_ssize_t item        # bytes of a record

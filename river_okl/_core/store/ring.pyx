@@ -6,8 +6,6 @@ import numpy as np
 
 from river_okl._core.store.memory cimport viewed
 
-cdef Py_ssize_t LEAST_ROOM = 8
-
 
 cdef class Ring(Owner):
     """At most ``limit`` records of ``item`` bytes; memory grows with the number of records."""
