@@ -43,7 +43,6 @@ SHOWN = {  # the families of results/unseen.md in README.md
 
 # The kinds of streams; those that drift are generated, and no list of tables has one.
 STATIC, IN_TIME, DRIFTING = "static", "in the order of time", "drifting"
-OF_TIME = {"TrumpApproval", "txhousing", "nyc weather", "co2", "seattle", "san francisco"}  # beside those that say so
 DRIFTS = {
     "untuned": ("Hyperplane", "RandomRBFDrift", "FriedmanDrift"),
     "long": ("Agrawal, four concepts", "SEA, four concepts", "RBF, slow drift", "LED, drift"),
@@ -146,8 +145,7 @@ def stored(name: str) -> runner.Results:
 def kind_of(stream: str) -> str:
     """The kind of a stream of `benchmarks.untuned` or `benchmarks.unseen`."""
     streams = untuned.STREAMS | unseen.STREAMS
-    in_time = stream in OF_TIME or streams[stream].in_time
-    return DRIFTING if stream in DRIFTS["untuned"] else IN_TIME if in_time else STATIC
+    return DRIFTING if stream in DRIFTS["untuned"] else IN_TIME if streams[stream].in_time else STATIC
 
 
 def error(row: runner.Row) -> float:

@@ -90,7 +90,7 @@ STREAMS = {
     "dna": Stream(_dna, classes=3, features=180),
     "cadata": Stream(lambda: datasets.LIBSVM("cadata"), classes=0),
     "space_ga": Stream(lambda: datasets.LIBSVM("space_ga"), classes=0),
-    "TrumpApproval": Stream(river_datasets.TrumpApproval, classes=0),
+    "TrumpApproval": Stream(river_datasets.TrumpApproval, classes=0, in_time=True),
     "Friedman": Stream(lambda seed=42: synth.Friedman(seed=seed), classes=0),
     "FriedmanDrift": Stream(
         lambda seed=42: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=seed),

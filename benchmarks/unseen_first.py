@@ -60,13 +60,22 @@ STREAMS = {
         lambda: shuffled(table("causaldata/restaurant_inspections/restaurant_data.csv", "inspection_score")), classes=0
     ),
     "txhousing": Stream(
-        lambda: with_lags(table(f"{PLOTNINE}/txhousing.csv", "sales", ["volume"]), (1, 12), key="city"), classes=0
+        lambda: with_lags(table(f"{PLOTNINE}/txhousing.csv", "sales", ["volume"]), (1, 12), key="city"),
+        classes=0,
+        in_time=True,
     ),
     "nyc weather": Stream(
         lambda: with_lags(table(f"{NYC}/weather.csv", "temp", ["dewp", "time_hour", "year"]), (1, 24), key="origin"),
         classes=0,
+        in_time=True,
     ),
-    "co2": Stream(lambda: with_lags(table("statsmodels/datasets/co2/co2.csv", "co2", ["date"]), (1, 52)), classes=0),
-    "seattle": Stream(lambda: with_lags(hourly("vega_datasets/_data/seattle-temps.csv"), (1, 24)), classes=0),
-    "san francisco": Stream(lambda: with_lags(hourly("vega_datasets/_data/sf-temps.csv"), (1, 24)), classes=0),
+    "co2": Stream(
+        lambda: with_lags(table("statsmodels/datasets/co2/co2.csv", "co2", ["date"]), (1, 52)), classes=0, in_time=True
+    ),
+    "seattle": Stream(
+        lambda: with_lags(hourly("vega_datasets/_data/seattle-temps.csv"), (1, 24)), classes=0, in_time=True
+    ),
+    "san francisco": Stream(
+        lambda: with_lags(hourly("vega_datasets/_data/sf-temps.csv"), (1, 24)), classes=0, in_time=True
+    ),
 }

@@ -279,10 +279,6 @@ def run(row: str, model: str, limit: float) -> runner.Row:
     return measured(build(STREAMS[name], models(name)[model]), samples(row, model), STREAMS[name].classes, limit)
 
 
-def made(name: str, model: str) -> Any:
-    return build(STREAMS[name], models(name)[model])
-
-
 # Time -----------------------------------------------------------------------------------------------
 
 
@@ -574,7 +570,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         store.fill(pairs, options.limit, key, samples, run)
     if "times" in options.only:
         wanted, limit = options.models or ALL, min(20.0, options.limit)
-        times(path, options.streams, wanted, limit, models, made, samples)
+
+        def make(name: str, model: str) -> Any:
+            return build(STREAMS[name], models(name)[model])
+
+        times(path, options.streams, wanted, limit, models, make, samples)
     if not {"tables", "pictures"} & set(options.only):
         return
     timed = json.loads(path.read_text()) if path.is_file() else None
