@@ -1,13 +1,13 @@
-"""Batch learners as the limit: ``python -m benchmarks.batch``.
+"""Batch learners, trained again and again: ``python -m benchmarks.batch``.
 
 LightGBM, a random forest of 100 trees and a support vector machine (RBF, C = 10) of scikit-learn, each trained again
 every 1,000 samples on everything so far, without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`,
-which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of
+which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of both lists of
 `benchmarks.unseen` with more than 1,000 samples, two of them in random order, too; a model without a number was not
-run.  Accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings
-are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine gets standardised
-features and targets.  `LightGBM(native)` gets strings as categories and gaps as NaN, on the streams that have any.
-`LightGBM(2,000)` and `LightGBM(5,000)` are trained on that many of the latest samples.
+run.  Accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000 samples.
+Strings are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine gets
+standardised features and targets.  `LightGBM(native)` gets strings as categories and gaps as NaN, on the streams that
+have any.  `LightGBM(2,000)` and `LightGBM(5,000)` are trained on that many of the latest samples.
 
 Needs ``pip install lightgbm pandas scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured
 again if its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream
@@ -28,11 +28,17 @@ import sklearn
 from sklearn import ensemble, feature_extraction, impute, pipeline, preprocessing, svm
 
 import river_okl
-from benchmarks import runner, streams, unseen, untuned
+from benchmarks import runner, streams, unseen, unseen_first, unseen_second, untuned
 from benchmarks.streams import Sample, Stream
 
 EVERY = 1_000  # samples between trainings, and before the first
 SHUFFLED = {f"{name}, shuffled": streams.STREAMS[name] for name in ("cadata", "space_ga")}
+SETS: dict[str, dict[str, Stream]] = {
+    "listed streams": streams.STREAMS,
+    "first list of tables": unseen_first.STREAMS,
+    "second list of tables": unseen_second.STREAMS,
+    "shuffled streams": SHUFFLED,
+}
 STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS | SHUFFLED
 OKL = {True: river_okl.OKLClassifier, False: river_okl.OKLRegressor}  # whether it classifies
 
@@ -166,16 +172,14 @@ def run(name: str, model: str, limit: float) -> runner.Row:
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
-    for number, (which, classified) in enumerate(
-        itertools.product((streams.STREAMS, unseen.STREAMS, SHUFFLED), (True, False)), 1
-    ):
+    for number, (of, classified) in enumerate(itertools.product(SETS, (True, False)), 1):
+        which = SETS[of]
         names = [name for name in which if bool(which[name].classes) == classified and (name, "OKL") in found]
         if not names:
             continue
-        of = "listed" if which is streams.STREAMS else "shuffled" if which is SHUFFLED else "unseen"
         field, shown = ("accuracy", "{:.1f}".format) if classified else ("mae", runner.cell)
         text = untuned.section(found, names, MODELS, field, shown)
-        heading = f"{number}. {'Accuracy, %' if classified else 'Mean absolute error'}, {of} streams"
+        heading = f"{number}. {'Accuracy, %' if classified else 'Mean absolute error'}, {of}"
         report.write(heading, text)
 
 

@@ -170,12 +170,11 @@ def lead(found: runner.Results, streams: Iterable[str]) -> list[Any]:
 
 def kinds() -> str:
     """README.md's second table: OKL against the best other model of each stream."""
-    tables = stored("unseen")
-    names = list(dict.fromkeys(stream for stream, _ in tables))
+    tables = stored("unseen") | stored("unseen2")
     drifting = stored("untuned") | {at: row for at, row in stored("long").items() if at[0] in DRIFTS["long"]}
     rows = [
-        ["static", *lead(tables, [name for name in names if kind_of(name) == STATIC])],
-        ["in time order", *lead(tables, [name for name in names if kind_of(name) == IN_TIME])],
+        ["static", *lead(tables, [name for name in unseen.STREAMS if kind_of(name) == STATIC])],
+        ["in time order", *lead(tables, [name for name in unseen.STREAMS if kind_of(name) == IN_TIME])],
         ["drifting", *lead(drifting, itertools.chain(*DRIFTS.values()))],
     ]
     return runner.table(["streams", "first on", "lead, points", "median ratio of errors"], rows) + "\n"

@@ -118,19 +118,23 @@ def commit() -> str:
         return river_okl.__version__
 
 
+def place(row: Row) -> str:
+    """Where a result was measured: its commit and its machine, which the oldest do not name."""
+    return ", ".join(row[name].removesuffix(".") for name in ("commit", "machine") if name in row)
+
+
 def measured_at(found: Results) -> str:
     """The commits and machines of these results, each with its models: the last line under a table."""
     models: dict[str, list[str]] = {}
     for (_, model), row in found.items():
         if "commit" not in row:  # published elsewhere
             continue
-        place = f"{row['commit']}, {row['machine']}" if "machine" in row else row["commit"]
-        at = models.setdefault(place.removesuffix("."), [])
+        at = models.setdefault(place(row), [])
         if model not in at:
             at.append(model)
     if len(models) == 1:
         return f"Measured at {next(iter(models))}."
-    each = [f"{place} ({', '.join(those)})" for place, those in sorted(models.items())]
+    each = [f"{at} ({', '.join(those)})" for at, those in sorted(models.items())]
     return f"Measured at {'; '.join(each)}."
 
 
@@ -167,7 +171,7 @@ class Cache:
                     self.rows[row["key"]] = row
 
     def keep(self, key: str, **row: Any) -> Row:
-        self.rows[key] = {"key": key, "commit": commit(), **row}
+        self.rows[key] = {"key": key, "commit": commit(), "machine": machine(), **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
             cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # end an interrupted line
@@ -193,8 +197,8 @@ class Store:
         return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
 
     def keep(self, stream: str, model: str, **row: Any) -> None:
-        place = {"commit": commit(), "machine": machine()}
-        self.rows[stream, model] = {"stream": stream, "model": model, **place, **row}
+        at = {"commit": commit(), "machine": machine()}
+        self.rows[stream, model] = {"stream": stream, "model": model, **at, **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{json.dumps(self.rows[pair])}\n" for pair in sorted(self.rows))
         half = self.path.with_suffix(".part")

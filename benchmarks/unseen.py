@@ -30,8 +30,7 @@ from benchmarks.streams import REPEATS, ROWS, Sample, Stream, repeated
 from benchmarks.words import present
 
 LISTS: dict[str, Any] = {"first": unseen_first, "second": unseen_second}
-STREAMS: dict[str, Stream] = unseen_first.STREAMS  # those of `benchmarks.batch`
-BOTH = STREAMS | unseen_second.STREAMS
+STREAMS: dict[str, Stream] = unseen_first.STREAMS | unseen_second.STREAMS
 ADDED = ["NoChange", *untuned.MORE_CLASSIFIERS | untuned.MORE_REGRESSORS]
 BASELINES = """\
 Tables 1b to 5b and 7b have the baselines that a sceptic would add; `benchmarks.untuned` describes them. They were added
@@ -62,7 +61,7 @@ ALL = *MODELS, *ADDED
 
 @functools.lru_cache(maxsize=2)
 def load(name: str, repeat: int = 0) -> list[Sample]:
-    return list(itertools.islice(repeated(BOTH[name], repeat), ROWS))
+    return list(itertools.islice(repeated(STREAMS[name], repeat), ROWS))
 
 
 def samples(row: str) -> list[Sample]:
@@ -71,13 +70,13 @@ def samples(row: str) -> list[Sample]:
 
 def models(name: str) -> dict[str, untuned.Model]:
     """Those of `ALL` that have this task."""
-    all_models = untuned.of_stream(name, BOTH[name])
+    all_models = untuned.of_stream(name, STREAMS[name])
     return {model: all_models[model] for model in ALL if model in all_models}
 
 
 def build(name: str, model: str) -> Any:
     """A model with its defaults, behind what it needs to take strings and gaps."""
-    return built(BOTH[name], models(name)[model])
+    return built(STREAMS[name], models(name)[model])
 
 
 def built(what: Stream, how: untuned.Model) -> Any:
@@ -105,7 +104,7 @@ def key(row: str, model: str) -> str:
 
 def run(row: str, model: str, limit: float) -> runner.Row:
     name, _ = untuned.of_row(row)
-    return untuned.measured(build(name, model), samples(row), BOTH[name].classes, limit)
+    return untuned.measured(build(name, model), samples(row), STREAMS[name].classes, limit)
 
 
 def write(
@@ -183,7 +182,7 @@ def cost(
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("unseen", __doc__.splitlines()[0])
     parser.add_argument("--list", choices=LISTS, default="first")
-    runner.choice(parser, "--streams", list(BOTH))
+    runner.choice(parser, "--streams", list(STREAMS))
     runner.choice(parser, "--models", ALL, ["OKL"])
     parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
     about = "streams of each kind, for classification; the tables need all of them of `OKL`"

@@ -123,7 +123,7 @@ def test_the_cache_resumes_after_an_interruption(tmp_path):
     with open(path, "a") as file:
         file.write('{"key": "two", "err')  # a killed process
     cache = runner.Cache(path)
-    assert cache.rows == {"one": {"key": "one", "commit": runner.commit(), "error": 1.0}}
+    assert cache.rows == {"one": {"key": "one", "commit": runner.commit(), "machine": runner.machine(), "error": 1.0}}
     cache.keep("three", error=3.0)
     assert set(runner.Cache(path).rows) == {"one", "three"}
 
@@ -264,7 +264,7 @@ def test_unseen(fresh, tmp_path, monkeypatch):
         "quantities": streams.Stream(lambda: [(x, x["a"]) for x in rows], classes=0, in_time=True),
     }
     monkeypatch.setattr(unseen_second, "STREAMS", made)
-    monkeypatch.setattr(unseen, "BOTH", made)
+    monkeypatch.setattr(unseen, "STREAMS", made)
     wanted = ["OKL", "LogisticRegression", "LinearRegression"]
     unseen.main(["--list", "second", "--streams", *made, "--models", *wanted, "--output", str(tmp_path)])
     text = (tmp_path / "unseen2.md").read_text()

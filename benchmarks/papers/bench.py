@@ -48,7 +48,7 @@ class Bench:
         self.skipped: dict[str, str] = {}
         self.datasets = [data for data in self.args.datasets if self.there(data, sources[data])]
         stem, self.note = name.rpartition(".")[2], note
-        self._cache, self._commits = runner.Cache(self.args.cache / f"{stem}.jsonl"), set[str]()
+        self._cache, self._places = runner.Cache(self.args.cache / f"{stem}.jsonl"), set[str]()
         self._report = runner.Report(self.args.output / f"{stem}.md", title)
         self._report.sections.clear()
 
@@ -74,7 +74,7 @@ class Bench:
         if most := self.args.rows:
             wanted = [run._replace(rows=min(run.rows or most, most)) for run in wanted]
         rows = runs.results(self._cache, wanted, self.args.jobs)
-        self._commits.update(row["commit"] for row in rows)
+        self._places.update(map(runner.place, rows))
         return rows
 
     def over(self, run: Run, changes: Iterable[dict[str, Any]]) -> list[runner.Row]:
@@ -92,7 +92,7 @@ class Bench:
     def write(self, heading: str, text: str) -> None:
         """Write a section of the results, below the general notes."""
         skipped = ["Skipped:", "\n".join(f"- {name}: {reason}" for name, reason in self.skipped.items())]
-        measured = [f"Measured at {', '.join(sorted(self._commits))}."] if self._commits else []
+        measured = [f"Measured at {'; '.join(sorted(self._places))}."] if self._places else []
         self._report.intro = "\n\n".join([self.note, *measured, *(skipped if self.skipped else [])])
         self._report.write(heading, text)
 

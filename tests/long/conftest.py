@@ -29,6 +29,6 @@ def rows(request):
         module, options = request.module, request.config.option
         limits = f"`python -m pytest tests/long --samples {options.samples} --seconds {options.seconds:g}`"
         about = module.__doc__.partition("\n\n")[2].strip()
-        measured = f"Measured by {limits} at {runner.commit()}."
+        measured = f"Measured by {limits} at {runner.commit()}, {runner.machine()}"
         parts = [f"# {module.TITLE}", about, measured, runner.table(module.HEAD, found)]
         (runner.RESULTS / f"{module.__name__.rpartition('_')[2]}.md").write_text("\n\n".join(parts) + "\n")
