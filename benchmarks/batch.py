@@ -1,12 +1,11 @@
 """Batch learners, trained again and again: ``python -m benchmarks.batch``.
 
-LightGBM, a random forest of 100 trees and a support vector machine (RBF, C = 10) of scikit-learn, each trained again
-every 1,000 samples on everything so far, without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`,
-which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of both lists of
-`benchmarks.unseen` with more than 1,000 samples, two of them in random order, too; a model without a number was not
-run.  Accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000 samples.
-Strings are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine gets
-standardised features and targets.  `LightGBM(native)` gets strings as categories and gaps as NaN, on the streams that
+LightGBM and scikit-learn's random forest of 100 trees, each trained again every 1,000 samples on everything so far,
+without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`, which see each sample once.  Defaults
+otherwise.  The streams are those of `benchmarks.untuned` and of both lists of `benchmarks.unseen` with more than 1,000
+samples, two of them in random order, too; a model without a number was not run.  Accuracy and mean absolute error are
+from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings are one-hot encoded and gaps filled with
+the mean for the batch learners.  `LightGBM(native)` gets strings as categories and gaps as NaN, on the streams that
 have any.  `LightGBM(2,000)` and `LightGBM(5,000)` are trained on that many of the latest samples.
 
 Needs ``pip install lightgbm pandas scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import sklearn
-from sklearn import ensemble, feature_extraction, impute, pipeline, preprocessing, svm
+from sklearn import ensemble, feature_extraction, impute, pipeline
 
 import river_okl
 from benchmarks import runner, streams, unseen, unseen_first, unseen_second, untuned
@@ -54,16 +53,6 @@ def forest(classifies: bool) -> Any:
     return (ensemble.RandomForestClassifier if classifies else ensemble.RandomForestRegressor)(random_state=1)
 
 
-def machine(classifies: bool) -> Any:
-    scaler = preprocessing.StandardScaler(with_mean=False)  # which keeps what is sparse; the kernel needs no centre
-    if classifies:
-        return pipeline.make_pipeline(scaler, svm.SVC(C=10))
-    from sklearn.compose import TransformedTargetRegressor
-
-    target = preprocessing.StandardScaler()
-    return TransformedTargetRegressor(pipeline.make_pipeline(scaler, svm.SVR(C=10)), transformer=target)
-
-
 class Learner(NamedTuple):
     make: Callable[[bool], Any]
     native: bool = False  # takes categories and gaps as they are
@@ -76,7 +65,6 @@ BATCH = {
     "LightGBM(2,000)": Learner(lightgbm, window=2_000),
     "LightGBM(5,000)": Learner(lightgbm, window=5_000),
     "random forest": Learner(forest),
-    "SVM": Learner(machine),
 }
 MODELS = ["OKL", *BATCH]
 
