@@ -304,9 +304,10 @@ def headline() -> str:
     """The claim and the table of README.md, of which a phone shows the model, its results and its time."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     claim = text.partition("<!-- claim -->")[2].partition("<!-- /claim -->")[0]
-    rows = text.partition("<!-- table -->")[2].partition("<!-- /table -->")[0].strip().splitlines()
-    cells = [row.strip("|").split("|") for row in rows]
-    return "\n".join([claim, "", *(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in cells)])
+    table = text.partition("<!-- table -->")[2].partition("<!-- /table -->")[0].strip()
+    rows, _, measured = table.partition("\n\n")
+    cells = [row.strip("|").split("|") for row in rows.splitlines()]
+    return "\n".join([claim, "", *(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in cells), "", measured])
 
 
 # Between the marks ----------------------------------------------------------------------------------------------------
