@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import pickle
 
+import numpy as np
 import pytest
 from river import optim
 
@@ -55,6 +57,17 @@ def test_a_run_continues_identically_in_another_process(tmp_path):
     found = dict(line.split() for line in run_python(CONTINUE, FOLDER=str(tmp_path)).splitlines())
     assert found.keys() == expected.keys()
     assert [name for name in expected if found[name] != expected[name]] == []
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_a_mixture_that_only_learns_can_be_saved(cls):
+    """Also after kernels have moved; without predictions no label is late."""
+    model = cls()
+    for t, row in enumerate(np.random.default_rng(0).normal(size=(600, 5)).tolist()):
+        product = row[0] * row[1]
+        model.learn_one(dict(zip("abcde", row, strict=True)), product if cls is river_okl.OKLRegressor else product > 0)
+        if t % 10 == 9:
+            river_okl.save(model, io.BytesIO())
 
 
 def test_random_numbers_continue():

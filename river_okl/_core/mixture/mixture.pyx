@@ -447,7 +447,8 @@ cdef class Mixture(ScaledPoints):
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
                 for i in range(POSTERIORS):
                     self.today.moved(to * POSTERIORS + i, of * POSTERIORS + i)
-                    self.then.moved(to * POSTERIORS + i, of * POSTERIORS + i)
+                    if self.then_is_known:
+                        self.then.moved(to * POSTERIORS + i, of * POSTERIORS + i)
                 self.update_derived()
             for i in range(KERNELS):
                 self.share[i] = 0.0
