@@ -27,15 +27,14 @@ import sklearn
 from sklearn import ensemble, feature_extraction, impute, pipeline
 
 import river_okl
-from benchmarks import runner, streams, unseen, unseen_first, unseen_second, untuned
+from benchmarks import runner, streams, unseen, untuned
 from benchmarks.streams import Sample, Stream
 
 EVERY = 1_000  # samples between trainings, and before the first
 SHUFFLED = {f"{name}, shuffled": streams.STREAMS[name] for name in ("cadata", "space_ga")}
 SETS: dict[str, dict[str, Stream]] = {
     "listed streams": streams.STREAMS,
-    "first list of tables": unseen_first.STREAMS,
-    "second list of tables": unseen_second.STREAMS,
+    **{f"{name} list of tables": which.STREAMS for name, which in unseen.LISTS.items()},
     "shuffled streams": SHUFFLED,
 }
 STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS | SHUFFLED
@@ -160,8 +159,7 @@ def run(name: str, model: str, limit: float) -> runner.Row:
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
-    for number, (of, classified) in enumerate(itertools.product(SETS, (True, False)), 1):
-        which = SETS[of]
+    for number, ((of, which), classified) in enumerate(itertools.product(SETS.items(), (True, False)), 1):
         names = [name for name in which if bool(which[name].classes) == classified and (name, "OKL") in found]
         if not names:
             continue

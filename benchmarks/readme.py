@@ -23,14 +23,14 @@ from typing import Any
 from river import base
 
 import river_okl
-from benchmarks import runner, unseen, unseen_second, untuned
+from benchmarks import runner, unseen, unseen_first, unseen_second, untuned
 from river_okl.cli import report
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
 UNTUNED = runner.RESULTS / "untuned.md"
-UNSEEN = runner.RESULTS / "unseen2.md"
-TIMES = runner.RESULTS / "unseen2-times.json"
+UNSEEN = runner.RESULTS / f"{unseen_second.FILE}.md"
+TIMES = runner.RESULTS / f"{unseen_second.FILE}-times.json"
 MIXED = "Mixture(River)"
 GENERATED = re.compile(r"<!-- (claim|table|kinds|lightgbm|race) -->.*?<!-- /\1 -->", re.S)
 SHOWN = {  # the families of results/unseen2.md in README.md
@@ -112,7 +112,7 @@ def cells(number: int, path: pathlib.Path) -> dict[str, dict[str, str]]:
 
 def claim() -> str:
     """The claim at the top of README.md; means are over three sets of streams, of the models that ran on all."""
-    found, streams = stored(UNSEEN.stem), unseen_second.STREAMS
+    found, streams = stored(unseen_second.FILE), unseen_second.STREAMS
     labels = lead(found, [name for name in streams if streams[name].classes])[0]
     targets = lead(found, [name for name in streams if not streams[name].classes])[0]
     shown = {name: row["accuracy, %"].partition(" ± ") for name, row in cells(0, UNSEEN).items()}
@@ -133,14 +133,14 @@ def table() -> str:
     for model, shown in SHOWN.items():
         row = [found[model][column] for column in columns]
         rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
-    commit = stored(UNSEEN.stem)[next(iter(unseen_second.STREAMS)), "OKL"]["commit"]
-    where = f"`OKL…` at {commit}, {times['machine']} µs: predicting and learning in turns, with encoders and scalers."
+    commit = stored(unseen_second.FILE)[next(iter(unseen_second.STREAMS)), "OKL"]["commit"]
+    where = f"`OKL…` at {commit}, {times['machine']} Times include encoders and scalers."
     return f"{runner.table(['model', *columns], rows)}\n\n{where} {mixed()}\n"
 
 
 def mixed() -> str:
     """OKL beside a mixture of River's models, which takes too long for three sets of streams."""
-    found, us = stored(UNSEEN.stem), section(0, UNSEEN)
+    found, us = stored(unseen_second.FILE), section(0, UNSEEN)
     labels = [name for name, stream in unseen_second.STREAMS.items() if stream.classes]
     own, theirs = (statistics.fmean(found[name, m]["accuracy"] for name in labels) for m in ("OKL", MIXED))
     times = us[MIXED]["µs/sample"] / us["OKL"]["µs/sample"]
@@ -184,7 +184,7 @@ def lead(found: runner.Results, streams: Iterable[str]) -> list[Any]:
 
 def kinds() -> str:
     """README.md's second table: OKL against the best other model of each stream."""
-    tables = stored("unseen") | stored("unseen2")
+    tables = stored(unseen_first.FILE) | stored(unseen_second.FILE)
     drifting = stored("untuned") | {at: row for at, row in stored("long").items() if at[0] in DRIFTS["long"]}
     rows = [
         ["static", *lead(tables, [name for name in unseen.STREAMS if kind_of(name) == STATIC])],

@@ -118,8 +118,13 @@ def commit() -> str:
         return river_okl.__version__
 
 
+def here() -> Row:
+    """What a result says of where it was measured."""
+    return {"commit": commit(), "machine": machine()}
+
+
 def place(row: Row) -> str:
-    """Where a result was measured: its commit and its machine, which the oldest do not name."""
+    """Where a result was measured; the oldest results do not name their machine."""
     return ", ".join(row[name].removesuffix(".") for name in ("commit", "machine") if name in row)
 
 
@@ -171,7 +176,7 @@ class Cache:
                     self.rows[row["key"]] = row
 
     def keep(self, key: str, **row: Any) -> Row:
-        self.rows[key] = {"key": key, "commit": commit(), "machine": machine(), **row}
+        self.rows[key] = {"key": key, **here(), **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
             cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # end an interrupted line
@@ -197,8 +202,7 @@ class Store:
         return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
 
     def keep(self, stream: str, model: str, **row: Any) -> None:
-        at = {"commit": commit(), "machine": machine()}
-        self.rows[stream, model] = {"stream": stream, "model": model, **at, **row}
+        self.rows[stream, model] = {"stream": stream, "model": model, **here(), **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{json.dumps(self.rows[pair])}\n" for pair in sorted(self.rows))
         half = self.path.with_suffix(".part")

@@ -87,10 +87,10 @@ def bounded(kind: type) -> Iterator[list[object]]:
             continue
         options = {"budget": 100, "n_components": 100, "seed": 1}
         runs = [in_blocks(runner.made(cls, **options), stream) for _ in range(3)]
-        third = (len(runs[0]) - 1) // 3
-        first = min(statistics.median(blocks[1 : 1 + third]) for blocks in runs)
-        last = min(statistics.median(blocks[-third:]) for blocks in runs)
-        yield [name, len(runs[0]) * len(stream), first, last, last / first]
+        n = min(map(len, runs))
+        first = min(statistics.median(blocks[1 : 1 + (n - 1) // 3]) for blocks in runs)
+        last = min(statistics.median(blocks[n - (n - 1) // 3 : n]) for blocks in runs)
+        yield [name, n * len(stream), first, last, last / first]
 
 
 def in_blocks(model: Any, stream: Sequence[Sample]) -> list[float]:
