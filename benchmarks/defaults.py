@@ -224,7 +224,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     cache = runner.Cache(options.cache / "defaults.jsonl")
     if "parameters" in options.only:
-        intro = f"The first {options.rows:,} samples of each stream, one run each (seed 1). Bold: the best value."
+        intro = (
+            f"Means over the first {options.rows:,} samples of {', '.join(options.streams)}; one run each (seed 1). "
+            f"Bold: the best value. {runner.machine()} At {runner.commit()}."
+        )
         report = runner.Report(options.output / "defaults.md", "The choice of defaults", intro)
         for task, of in SOURCES.items():
             if names := [name for name in of if name in options.streams]:
