@@ -177,7 +177,7 @@ def lead(found: runner.Results, streams: Iterable[str]) -> list[Any]:
         if "accuracy" in found[stream, "OKL"]:
             points.append(best - own)
     spread = f" ± {statistics.stdev(points) / math.sqrt(len(points)):.1f}" if len(points) > 1 else ""
-    shown = f"{statistics.fmean(points):+.1f}{spread}" if points else ""
+    shown = f"{statistics.fmean(points):+z.1f}{spread}" if points else ""
     first = f"{sum(ratio <= 1.0 for ratio in ratios)} of {len(ratios)}"
     return [first, shown, f"{statistics.median(ratios):.2f}"]
 
