@@ -67,11 +67,15 @@ def test_many_labels_follow_the_equations():
     np.testing.assert_allclose(model._f.covariance(), twin.process.S, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("jitter", [1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize(("jitter", "n"), [(1e-3, 700), (1e-5, 700), (1e-8, 120)])
 @pytest.mark.parametrize("forgetting", [1.0, 0.999])
-def test_smooth_series_follow_the_equations_in_extended_precision(jitter, forgetting):
-    """With evictions; at a jitter of 1e-8 the paper's update of K⁻¹ has no digits left in double precision."""
-    X, y = filters.lagged(filters.lorenz(700) / 8.0, 6)
+def test_smooth_series_follow_the_equations_in_extended_precision(jitter, n, forgetting):
+    """With evictions; at a jitter of 1e-8 the paper's update of K⁻¹ has no digits left in double precision.
+
+    In extended precision it loses them later, on some processors within 200 samples: beside 50 digits the reference was
+    then wrong by 1.5e-5, the process by 2.1e-10.
+    """
+    X, y = filters.lagged(filters.lorenz(n) / 8.0, 6)
     f = Process(kernels.RBF(0.1)._terms(), 30, 1.0, forgetting, 1e-6, jitter=jitter)
     twin = filters.KRLST(0.1, 1e-6, forgetting, 30, jitter, np.longdouble)
     for x, target in zip(X, y, strict=True):
