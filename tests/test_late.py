@@ -9,6 +9,7 @@ import pickle
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import dummy, evaluate, metrics, preprocessing
 
@@ -420,6 +421,29 @@ def test_a_question_of_one_process_is_answered_in_another(tmp_path):
         assert model._f.pending.waiting == left
 
 
+@pytest.mark.parametrize("seed", range(4))
+@each_class
+def test_that_a_model_was_saved_changes_nothing(cls, seed):
+    """Of few distinct samples, so that a label may belong to several questions; of which some are never answered."""
+    rng, most = random.Random(seed), (1, 5, 40, 1024)[seed]
+    model, saved, resumed = (small(cls, pending=most) for _ in range(3))
+    xs = [{"a": 1.55}, {"b": -1.0, "c": 2.0}, {}]
+    for t in range(300):
+        x, y, action = xs[rng.randrange(len(xs)) if t % 60 < 20 else t // 60 % 3], int(rng.random() < 0.7), rng.random()
+        assert ask(saved, {"a": 0.5}) == ask(resumed, {"a": 0.5}) == ask(model, {"a": 0.5}), t
+        for each in (model, saved, resumed):
+            if action < 0.8:
+                ask(each, x)
+        pickle.dumps(saved)
+        resumed = pickle.loads(pickle.dumps(resumed))
+        for each in (model, saved, resumed):
+            if action < 0.4:
+                each.learn_one(x, y)
+            elif action > 0.7:
+                each.learn_many(pd.DataFrame([x] * 5), pd.Series([y, 1, 1, y, 0]))
+    assert snapshot(copy.deepcopy(model)) == snapshot(copy.deepcopy(saved)) == snapshot(copy.deepcopy(resumed))
+
+
 @each_class
 def test_a_merged_model_has_said_nothing(cls):
     shards = [small(cls), small(cls)]
@@ -495,13 +519,13 @@ class Questions:
         """The seen count of the opinions that judge it, or None: as today."""
         identity = content if key is None else f"key {key}"
         self.look(content, identity)
+        current = self.last is not None
+        if self.asked:
+            self.put_aside()
         own = [each for each in self.asked if each[0] == identity]
         waiting = [each for each in own if each[1] < self.seen and not each[2]]
         today = [each for each in own if each[1] == self.seen]
-        current = self.last is not None or bool(today)
-        if waiting and self.last is not None and self.late:
-            self.put_aside()
-            waiting = [each for each in self.asked if each in waiting]
+        current = current or bool(today)
         taken = used = None
         if waiting and (self.late or not current):
             taken = used = waiting[0]
@@ -513,7 +537,9 @@ class Questions:
             self.late = True
         elif current and not used:
             self.late = False
-        if taken:
+        if taken and not used and taken is self.asked[-1]:
+            self.asked.pop()
+        elif taken:
             taken[2] = True
             asked = self.asked
             while asked and asked[0][2] and (asked[0][1] < taken[1] or all(each[2] for each in asked)):

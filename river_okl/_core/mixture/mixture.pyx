@@ -345,13 +345,11 @@ cdef class Mixture(ScaledPoints):
         self.current = self.asked
         if self.pending.n == 0:
             return 0
+        self.leave()  # as saving the model does, which therefore changes nothing
         identity = self.identity()
         found = self.pending.find(identity, self.seen)
-        if found >= 0 and self.asked and self.pending.late:
-            self.leave()
-            found = self.pending.find(identity, self.seen)
         today = self.pending.find_asked(identity, self.seen)
-        self.current = self.current or today >= 0
+        self.current = today >= 0
         if found >= 0 and (self.pending.late or not self.current):
             self.found = found
         elif self.current:
@@ -372,7 +370,9 @@ cdef class Mixture(ScaledPoints):
             self.pending.late = True
         elif self.found < 0 and self.current:
             self.pending.late = False
-        if self.taken >= 0:
+        if self.found < 0 <= self.taken == self.pending.n - 1:  # the label came at once
+            self.pending.drop_last()
+        elif self.taken >= 0:
             self.pending.take(self.taken)
         if self.pending.n:
             self.pending.expire(self.seen)

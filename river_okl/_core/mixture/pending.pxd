@@ -40,6 +40,7 @@ cdef class Pending(Ring):
     cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept
     cdef void read(self, Py_ssize_t i, double *out) noexcept
     cdef void take(self, Py_ssize_t i) noexcept
+    cdef void drop_last(self) noexcept
     cdef void expire(self, int64_t seen) noexcept
     cdef void begin(self, Py_ssize_t length) noexcept
     cdef Pending widened(self, Py_ssize_t rows, Py_ssize_t columns)

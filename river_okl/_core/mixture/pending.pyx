@@ -5,7 +5,8 @@ the experts that forget fastest look best, because they have learned from neighb
 
 A sample that is predicted and not learned before the next one is evaluated leaves its predictions here: a vector of
 numbers, in single precision, under a hash of its content or of its key (``Keyed``).  ``Mixture.learn`` looks them up.
-As long as each label follows its prediction, nothing is stored or allocated.
+As long as each label follows its prediction, nothing is stored or allocated; if others wait, such a prediction is
+dropped as soon as its label comes.
 
     ring          the predictions in the order in which they were made, at most ``max_samples``; the oldest is dropped
                   first.  Of long vectors (many classes) there are fewer: ``max_samples`` of BYTES each
@@ -173,6 +174,11 @@ cdef class Pending(Ring):
         self.asked(i).taken = True
         while self.n and self.asked(0).taken and (self.asked(0).seen < seen or self.waiting == 0):
             self.drop(1)
+
+    cdef void drop_last(self) noexcept:
+        """Drop the sample that was asked last."""
+        self.waiting -= 1
+        self.n -= 1
 
     cdef void expire(self, int64_t seen) noexcept:
         """Drop samples whose labels are no longer expected after ``seen`` steps."""
