@@ -119,8 +119,8 @@ def claim() -> str:
     means = {name: float(mean) for name, (mean, spread, _) in shown.items() if spread}
     best = max(mean for name, mean in means.items() if name != "OKL")
     return (
-        f"With default parameters, on {len(streams)} public tables, listed before any model ran on them and measured "
-        f"once, `OKLClassifier` is the most accurate on {labels} (mean {means['OKL']:.1f} %, River's best model "
+        f"With default parameters, on {len(streams)} public tables, listed before any model ran on them, "
+        f"`OKLClassifier` is the most accurate on {labels} (mean {means['OKL']:.1f} %, River's best model "
         f"{best:.1f} %). `OKLRegressor` has the smallest error on {targets}."
     )
 
@@ -145,7 +145,7 @@ def mixed() -> str:
     own, theirs = (statistics.fmean(found[name, m]["accuracy"] for name in labels) for m in ("OKL", MIXED))
     times = us[MIXED]["µs/sample"] / us["OKL"]["µs/sample"]
     return (
-        f"A mixture of River's models has {theirs:.1f} % on the first set (`OKLClassifier` {own:.1f}) and takes "
+        f"A mixture of River's models scores {theirs:.1f} % on the first set (`OKLClassifier` {own:.1f}) and takes "
         f"{times:.0f} times as long."
     )
 
@@ -263,10 +263,10 @@ def output() -> str:
 def classes() -> None:
     """Every class with its defaults, beside a few of River's: results/classes.md."""
     intro = (
-        f"`python -m benchmarks.readme --classes`, at {runner.commit()}, {runner.machine()} Budgets are 100 where a "
-        "class has one, seeds 1, 20,000 samples at most; features are scaled for all models alike. Accuracy, or mean "
-        "absolute error, of predict-then-learn; support vectors at the end; µs of `predict_one` and `learn_one`, in "
-        "processor time of a machine that had other work, too: compare them with each other."
+        f"`python -m benchmarks.readme --classes`, at {runner.commit()}, {runner.machine()} Every class with a "
+        "budget has a budget of 100; seeds 1, 20,000 samples at most; features are scaled for all models alike. "
+        "Accuracy, or mean absolute error, of predict-then-learn; support vectors at the end; µs of `predict_one` and "
+        "`learn_one`, in processor time of a machine that had other work, too: compare them with each other."
     )
     page = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
     for streams, (kind, peers) in RACES.items():

@@ -1,11 +1,11 @@
 """Streams on which no decision was made: ``python -m benchmarks.unseen``.
 
 Tables of a thousand rows or more, with a target that is to be predicted, that packages of PyPI ship as files.  There
-are two lists.  The first (`unseen_first.py`) has been measured with several versions and is a seen list now.  The
-second (``--list second``, `unseen_second.py`) has been measured once.  Each was committed before any model had run on
-one of its tables, and every stream is shown; the introduction of the results says which code ran.  Tables in the order
-of time stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have the last target and an
-older one as features.
+are two lists.  The first (`unseen_first.py`) has been measured with several versions and is a seen list now.  No
+decision was made by the results of the second (``--list second``, `unseen_second.py`).  Each was committed before any
+model had run on one of its tables, and every stream is shown; the introduction of the results says which code ran.
+Tables in the order of time stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have
+the last target and an older one as features.
 
 Defaults, test-then-train, as in `benchmarks.untuned`.  `OKL` gets the dicts as they are.  For all others strings are
 one-hot encoded, gaps are omitted, and numbers pass a StandardScaler; a linear regressor's target, too.  The files are

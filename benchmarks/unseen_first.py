@@ -18,9 +18,9 @@ first time at 23:54 (0887be5c9); its results were not used for decisions. Since 
 `OKL`, each decided on other streams before it ran on these. AMF, KNN, BayesianLinearRegression and the clipping of
 LinearRegression, which had diverged on fifa, were added on 25 November.
 
-`OKL` has been measured on this list six times, and its results were known while later versions were written, such as
-units that change (4b2d0299d) and the experts for tables (807a25a21) before the last time. So it is a seen list now,
-although no decision was made by it. The [second list](unseen2.md) has been measured once."""
+`OKL` has been measured on this list after many changes, and its results were known while later versions were written,
+such as units that change (4b2d0299d) and the experts for tables (807a25a21). So it is a seen list now, although no
+decision was made by it. The [second list](unseen2.md) was measured after all of them."""
 
 
 def hourly(path: str) -> Iterator[Sample]:

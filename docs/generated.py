@@ -41,10 +41,11 @@ KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
 Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
-of pandas, polars or another library that narwhals knows. A prediction changes nothing that a model has learned. `OKL…`
-also store their predictions until the labels arrive. Any number of threads may call these methods. `save`, `load` and
-`merge` are functions. River's pipelines have no intervals: `predict_interval_one(model, x, coverage)` is a function,
-too, for a regressor behind transformers or a `TargetStandardScaler`."""
+of pandas, polars or another library that narwhals knows. A prediction changes nothing that a model has learned.
+`OKLClassifier` and `OKLRegressor` also store their predictions until the labels arrive, and take a `key` for them
+([late labels](late-labels.md#keys)). Any number of threads may call these methods. `save`, `load` and `merge` are
+functions. River's pipelines have no intervals: `predict_interval_one(model, x, coverage)` is a function, too, for a
+regressor behind transformers or a `TargetStandardScaler`."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
 # member of a class is in the last
 INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
@@ -65,7 +66,11 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         "predict_one predict_interval_one predict_interval_many",
     ),
     "every": ("Every class", (CompiledModel,), "clone mutate"),
-    "all": ("Every class but OKLDetector", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use"),
+    "all": (
+        "Every class except OKLDetector, Dates and Lags",
+        (KernelEstimator,),
+        "n_support_vectors support_vectors norm kernel_in_use",
+    ),
     "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use"),
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
@@ -231,6 +236,8 @@ def equations() -> str:
         for line in path.read_text(encoding="utf-8").splitlines():
             code, hash_sign, comment = line.partition("  # ")
             if hash_sign and re.search(r"\beq\.|\bline \d|algorithm|theorem|[←√α-ω]", comment, re.I):
+                if not code.strip():
+                    continue
                 shown = code.strip().replace("|", "\\|").replace("`", "")
                 rows.append(f"| {path.name} | {comment.strip().replace('|', chr(92) + '|')} | `{shown}` |")
     return "\n".join(rows)
