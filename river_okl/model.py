@@ -442,25 +442,38 @@ def picklable(value: Any) -> Any:
 
 
 class KernelRegressor(KernelModel, TargetModel):
-    """A regressor whose prediction is f(x)."""
+    """A regressor whose prediction is f(x), or the mean that its loss assigns to f(x): exp f(x) with Poisson's."""
 
     _default_loss = optim.losses.Squared()
+    _merging = {"_has_mean": "parameters"}
+    _has_mean = False  # whether the loss has a mean other than f(x)
     eps: float  # of the ε-insensitive loss, for classes that use it
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         if isinstance(loss, optim.losses.BinaryLoss):
             raise TypeError(f"loss is {loss!r}, a loss for classification; a regressor needs a regression loss")
         super()._set_loss(loss)
+        if loss is not None and type(loss).mean_func is not optim.losses.RegressionLoss.mean_func:
+            self._has_mean = True
+
+    def _mean(self, value: float) -> float:
+        """Return the mean that the loss assigns to f(x)."""
+        try:
+            mean = float(cast(optim.losses.RegressionLoss, self.loss).mean_func(value))
+        except OverflowError:
+            mean = LARGEST_TARGET
+        return min(max(mean, -LARGEST_TARGET), LARGEST_TARGET)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
-        """Return the predicted target; 0 before the first sample."""
+        """Return the predicted target; before the first sample 0, or 1 with the loss `Poisson`."""
         f = self._f
         lock = f.lock
         try:
             lock.acquire()
-            if not f:  # x may even be NaN: MinMaxScaler's output before it has learned
-                return 0.0
-            return f.evaluate(x) if self._alone else self._decision(x)
+            value = 0.0
+            if f:  # else x may even be NaN: MinMaxScaler's output before it has learned
+                value = f.evaluate(x) if self._alone else self._decision(x)
+            return self._mean(value) if self._has_mean else value
         finally:
             lock.release()
 
@@ -468,7 +481,10 @@ class KernelRegressor(KernelModel, TargetModel):
     def predict_many(self, X: Any) -> Any:
         """Return the predicted targets of the rows of a frame."""
         frame = frame_of(X)
-        return to_native_series(self._decisions(rows_of(frame))[:, 0], name=None, like=frame)
+        values = self._decisions(rows_of(frame))[:, 0]
+        if self._has_mean:
+            values = np.array([self._mean(value) for value in values.tolist()])
+        return to_native_series(values, name=None, like=frame)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:

@@ -27,7 +27,7 @@ Features = dict[Hashable, Any]
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 DAY = datetime.timedelta(days=1)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
 
 PLAIN = (str, int, float, bool)
 NO_DATES = {*PLAIN, type(None), np.float64, np.float32, np.int64}  # the usual types of other values

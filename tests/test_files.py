@@ -105,6 +105,14 @@ def test_several_files_are_one_stream(tmp_path):
         read(str(tmp_path / "part-*.csv"))
 
 
+def test_a_file_without_values_in_a_column_does_not_decide_its_type(tmp_path):
+    for i, cells in enumerate(((",,0", ",,1"), ("1.5,2024-01-02,0", "2,2024-01-03,1"))):
+        (tmp_path / f"part-{i}.csv").write_text("\n".join(["x,t,y", *cells]) + "\n")
+    assert read(str(tmp_path / "part-*.csv")).schema.columns == {"x": NUMBER, "t": "DATE"}
+    (tmp_path / "part-2.csv").write_text("x,t,y\nred,,0\n2,,1\n")
+    assert read(str(tmp_path / "part-*.csv")).schema.columns["x"] == STRING
+
+
 @pytest.mark.parametrize("separator", ";\t|,")
 def test_separators(tmp_path, separator):
     rows = [["fixed acidity", "place, year", "quality"], ["7.4", '"a, 1"', "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
@@ -147,6 +155,47 @@ def test_dates(tmp_path):
     assert [x["t"].astimezone(datetime.UTC).hour for x, _ in zone] == [8, 10]
 
 
+def test_the_day_comes_first_with_two_digits_too(tmp_path):
+    for text, format in (("28/12/24", "%d/%m/%y"), ("12/28/24", "%m/%d/%y"), ("4-6-13", "%d-%m-%y")):
+        stream, samples = of_text(tmp_path, f"t,y\n{text},1\n{text},2\n")
+        assert stream.note.endswith(f"; dates are {format}"), text
+        assert samples[0][0]["t"] == datetime.datetime.strptime(text, format).date()
+
+
+def test_times_in_other_formats_need_one(tmp_path):
+    for text, format in (
+        *(("05.03.2024 13:05", "%d.%m.%Y %H:%M"), ("3/15/2024 1:05 PM", "%m/%d/%Y %I:%M %p")),
+        ("15-03-2024 13:05", "%d-%m-%Y %H:%M"),
+    ):
+        rows = f"t,y\n{text},1\n{text},2\n"
+        with pytest.raises(
+            UsageError, match=f"'t' has dates such as '{text}': --date-format '{format}', or --string t$"
+        ):
+            of_text(tmp_path, rows)
+        stream, samples = of_text(tmp_path, rows, date_format=format)
+        when = datetime.datetime.strptime(text, format)
+        assert samples[0][0] == {"t": when} == stream.schema.sample({"t": text})
+
+
+def test_dates_with_and_without_a_time(tmp_path):
+    stream, samples = of_text(tmp_path, "t,y\n2024-01-02,1\n2024-01-02 10:30:00,2\n")
+    assert [x["t"] for x, _ in samples] == [datetime.datetime(2024, 1, 2), datetime.datetime(2024, 1, 2, 10, 30)]
+    assert stream.schema.sample({"t": "2024-01-02"}) == samples[0][0]
+
+
+@pytest.mark.parametrize("zone", ["+05:00", "+05", "Z"])
+def test_rows_as_text_have_the_hours_of_the_file(tmp_path, zone):
+    """Which is in UTC."""
+    texts = [f"2024-01-{day:02} {hour:02}:30:00{zone}" for day, hour in ((2, 3), (4, 23))]
+    stream, samples = of_text(tmp_path, "t,y\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))
+    encode = river_okl.Dates().transform_one
+    for text, (x, _) in zip(texts, samples, strict=True):
+        as_value = {"t": datetime.datetime.fromisoformat(text)}
+        assert encode(stream.schema.sample({"t": text})) == encode(stream.schema.sample(as_value)) == encode(x)
+    dates = of_text(tmp_path, "t,y\n2024-01-02,1\n2024-01-03,2\n")[0].schema
+    assert dates.sample({"t": datetime.datetime(2024, 1, 2, 5)}) == {"t": datetime.date(2024, 1, 2)}
+
+
 def test_german_files(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("größe;y\n1,5;ä\n2,25;b\n".encode("cp1252"))
@@ -157,6 +206,10 @@ def test_german_files(tmp_path):
     for encoding in ("cp1252", "latin-1"):
         stream = read(str(path), encoding=encoding, decimal=",")
         assert [x["größe"] for x, _ in stream.samples] == [1.5, 2.25] and stream.binary == ("b", "ä")
+    for separator in ";\t|":
+        rows = [separator.join(row) for row in (("a", "b", "y"), ("1,5", "2,5", "3,5"), ("2,5", "+3,5", "4,5"))]
+        assert of_text(tmp_path, "\n".join(rows), decimal=",")[1][1] == ({"a": 2.5, "b": 3.5}, 4.5)
+    assert of_text(tmp_path, 'a,y\n"1,5",1\n"2,5",2\n', decimal=",")[1][0] == ({"a": 1.5}, False)
     path.write_bytes("größe;y\n1;a\n2;b\n".encode("utf-16"))
     assert [x["größe"] for x, _ in read(str(path), encoding="utf-16").samples] == [1.0, 2.0]
     with pytest.raises(UsageError, match="--encoding utf-7000: no such encoding"):
@@ -225,6 +278,13 @@ def test_a_target_of_numbers_with_a_few_strings_is_an_error(tmp_path):
 def test_a_column_of_text_with_some_numbers_is_text(tmp_path):
     rows = [[str(i % 50) if i % 3 else f"A {i % 50}", f"{i % 7:02}", i % 2] for i in range(300)]
     assert read(written(tmp_path, ["ticket", "code", "y"], rows)).schema.columns == {"ticket": STRING, "code": STRING}
+
+
+def test_numbers_with_blanks_and_plus_signs_are_numbers(tmp_path):
+    stream, samples = of_text(tmp_path, "a,b,code,y\n0.5 ,+1.5,007,0.86 \n 2,-3e2,012,1\n")
+    assert samples[0] == ({"a": 0.5, "b": 1.5, "code": "007"}, 0.86) and stream.task == REGRESSION
+    assert stream.schema.sample({"a": "0.5 ", "b": "+1.5", "code": "007"}) == samples[0][0]
+    assert of_text(tmp_path, "x,y\n1,+1\n2,-1\n")[0].binary == (-1, 1)
 
 
 @pytest.mark.parametrize(
@@ -494,6 +554,16 @@ def test_the_users_gaps_are_gaps_as_numbers_too(tmp_path):
     schema = read(written(tmp_path, ["x", "y"], rows), na=("-999",)).schema
     assert schema.sample({"x": -999}) == schema.sample({"x": "-999"}) == schema.sample({"x": math.nan}) == {}
     assert schema.target_of(-999) is schema.target_of("-999") is None
+    for gap, values in (
+        ("999999", (999999.3, 999998.9, 5)),
+        ("9999999", (9999999, 9999998, 1)),
+        ("-9.50", (-9.5, -9.51)),
+    ):
+        rows = [[values[i % len(values)], i % 7] for i in range(60)]
+        stream = read(written(tmp_path, ["x", "y"], rows), na=(gap,), target="y")
+        kept = [{"x": value} if value != float(gap) else {} for value, _ in rows]
+        assert [x for x, _ in stream.samples] == kept == [stream.schema.sample({"x": value}) for value, _ in rows]
+        assert kept == [stream.schema.sample({"x": str(value)}) for value, _ in rows]
 
 
 def test_new_labels_of_a_known_file_are_mentioned(tmp_path):
@@ -504,6 +574,13 @@ def test_new_labels_of_a_known_file_are_mentioned(tmp_path):
     assert known(tmp_path, "x,y\n1,B\n", stream.schema).warnings == ()
     schema = Schema("libsvm", {}, "label", MULTICLASS, (1, 2, 3))
     assert known(tmp_path, "4 1:2\n1 1:3\n", schema).schema.labels == (1, 2, 3, 4)
+
+
+def test_a_feature_is_not_lost_to_the_name_of_another():
+    assert Numeric(scale=False).transform_one({"a": "b", "a=c": 7.0}) == {"a=b": 1.0, "a=c": 7.0}
+    for x in ({"a": "b", "a=b": 7.0}, {"a": "b=c", "a=b": "c"}):
+        with pytest.raises(ValueError, match=r"is '.*': rename the other feature 'a=b"):
+            Numeric(scale=False).transform_one(x)
 
 
 def test_river_checks_of_numeric():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import fractions
 import itertools
 import math
 import pickle
@@ -19,6 +21,9 @@ from river_okl._core.mixture.pending import without_predictions
 from tests import streams
 from tests.core.expansions import run_python
 from tests.discovery import knowledge, learn, snapshot, task
+
+HOUR = datetime.timedelta(hours=1)
+START = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 each_class = pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
 
@@ -306,6 +311,40 @@ def test_progressive_validation_passes_keys():
     model = preprocessing.StandardScaler() | river_okl.OKLClassifier(budget=30)
     evaluate.progressive_val_score(stream, model, metrics.LogLoss(), delay=20)
     assert model["OKLClassifier"]._f.pending.waiting == 0
+
+
+class Order:
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    def __hash__(self):
+        return hash(self.number)
+
+
+@pytest.mark.parametrize(
+    ("asked", "learned"),
+    [
+        *((Order, Order), (START.fromordinal, START.fromordinal), (float, int), (np.float64, fractions.Fraction)),
+        (lambda t: START + t * HOUR, lambda t: pd.Timestamp(START + t * HOUR)),
+        (lambda t: START + t * HOUR, lambda t: (START + t * HOUR).astimezone(datetime.timezone(HOUR))),
+        (
+            lambda t: ("row", START + t * HOUR),
+            lambda t: ("row", (START + t * HOUR).astimezone(datetime.timezone(HOUR))),
+        ),
+    ],
+)
+def test_equal_keys_are_the_same(asked, learned):
+    model = small(river_okl.OKLRegressor)
+    model.learn_one({"a": 0.0}, 1.0)
+    for t in range(1, 30):
+        assert asked(t) == learned(t)
+        ask(model, {"a": 1.0}, key=asked(t))
+        ask(model, {"a": 2.0}, key=asked(100 + t))
+        model.learn_one({"a": 1.0}, 1.0, key=learned(t))
+        assert model._f.pending.waiting == t
 
 
 @each_class

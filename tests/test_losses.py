@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+import random
 
+import pandas as pd
 import pytest
-from river.optim.losses import Absolute, CrossEntropy, Hinge, Huber, Log, Poisson, Quantile, Squared
+from river.optim.losses import Absolute, CrossEntropy, Hinge, Huber, Log, Poisson, Quantile, RegressionLoss, Squared
 
 import river_okl
-from river_okl import losses
+from river_okl import checkpoint, losses
 from tests import reference
+from tests.discovery import CLASSES, parameters, small
 
 BINARY = [Hinge(), Hinge(threshold=0.5), Log(), Log(weight_pos=2.0, weight_neg=0.5)]
 REGRESSION = [Squared(), Absolute(), Huber(0.3), losses.EpsilonInsensitive(0.2), Quantile(0.8)]
@@ -30,6 +35,35 @@ def test_binary_derivatives(loss, p):
         else:
             expected = slope(loss, y > 0, p)
         assert losses.derivative(loss)(y, p) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+LINKED = [cls for name, cls in CLASSES.items() if name.endswith("Regressor") and "loss" in parameters(cls)]
+
+
+@pytest.mark.parametrize("cls", LINKED)
+def test_regressors_predict_the_mean_of_a_loss_for_counts(cls):
+    """As River's LinearRegression."""
+    rng, options = random.Random(1), {"learning_rate": 0.01} if "learning_rate" in parameters(cls) else {}
+    model, plain = small(cls, loss=Poisson(), **options), small(cls, loss=LogOfPoisson(), **options)
+    assert model.predict_one({"x": 0.0}) == 1.0
+    xs = [{"x": rng.gauss(0, 1)} for _ in range(300)]
+    for x in xs:
+        y = float(rng.choice([0, 1, 1, 2]))
+        model.learn_one(x, y), plain.learn_one(x, y)
+    mean = lambda f: min(math.exp(min(f, 700.0)), 1e50)  # noqa: E731
+    expected = [mean(plain.predict_one(x)) for x in xs]
+    assert len(LINKED) == 10 and [model.predict_one(x) for x in xs] == expected
+    assert model.predict_many(pd.DataFrame(xs)).tolist() == expected
+    for other in (pickle.loads(pickle.dumps(model)), checkpoint.loads(checkpoint.dumps(model)), copy.deepcopy(model)):
+        assert [other.predict_one(x) for x in xs] == expected
+    merged, plain = (river_okl.merge([each, each]) for each in (model, plain))
+    assert merged.predict_one(xs[0]) == mean(plain.predict_one(xs[0]))
+
+
+class LogOfPoisson(Poisson):
+    """The same derivatives, without a mean."""
+
+    mean_func = RegressionLoss.mean_func
 
 
 @pytest.mark.parametrize("loss", REGRESSION, ids=repr)

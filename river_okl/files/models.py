@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
+import functools
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -36,6 +38,31 @@ def is_finite(value: Any) -> bool:
 
 def is_string(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def gaps_of(options: dict[str, Any]) -> frozenset[float]:
+    """Return the numbers among the texts that stand for missing values."""
+    return _numbers(tuple(options.get("nullstr", ())), options.get("decimal_separator", "."))
+
+
+@functools.cache
+def _numbers(texts: tuple[str, ...], decimal: str) -> frozenset[float]:
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.append(float(text.replace(decimal, ".")))
+    return frozenset(filter(math.isfinite, found))
+
+
+def as_in_files(value: Any, kind: str) -> Any:
+    """Return a date as DuckDB reads it from a column of this type: with a time or without, and in UTC."""
+    if isinstance(value, datetime.datetime) and kind == "DATE":
+        return value.date()
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.UTC)
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) and kind.startswith("TIMESTAMP"):
+        return datetime.datetime.combine(value, datetime.time.min)
+    return value
 
 
 DATE = is_date, "a date"
@@ -78,6 +105,7 @@ class Schema:
                 value = self.read(name, kind, value)
             if self.is_gap(value):
                 continue
+            value = as_in_files(value, kind)
             test, what = {NUMBER: (is_finite, "a finite number"), STRING: (is_string, "a string")}.get(kind, DATE)
             if not test(value):
                 raise (ValueError if is_number(value) else TypeError)(
@@ -88,8 +116,9 @@ class Schema:
 
     def is_gap(self, value: Any) -> bool:
         """Return whether a value is missing: as a gap of any sample, or by what the user has named."""
-        text = f"{value:g}" if is_finite(value) else value
-        return is_gap(value) or (isinstance(text, str) and text in self.options.get("nullstr", [""]))
+        if is_finite(value):
+            return float(value) in gaps_of(self.options)
+        return is_gap(value) or (isinstance(value, str) and value in self.options.get("nullstr", [""]))
 
     def read(self, name: str, kind: str, text: str) -> Any:
         """Return the number or the date in a text, or None if it means a missing value."""
@@ -178,7 +207,10 @@ class Numeric(base.Transformer):
         if self.scale:
             found = {**found, **self.scaler.transform_one(found)}
         for name in strings:
-            found[f"{name}={x[name]}"] = 1.0
+            key = f"{name}={x[name]}"
+            if key in found:
+                raise ValueError(f"feature {shown(name)} is {shown(x[name])}: rename the other feature {shown(key)}")
+            found[key] = 1.0
         return found
 
     def _plain(self, x: dict[Hashable, Any]) -> tuple[dict[Hashable, Any], list[Hashable]]:

@@ -1,11 +1,13 @@
 """Tables as streams: CSV, Parquet and JSON files, compressed or not, as DuckDB reads them.
 
-Types of columns are DuckDB's, from all rows, and so are errors.  One rule is added: a column of text of which most
-cells are numbers or dates is an error, because a single bad cell would turn thousands of numbers into strings.
+Types of columns are DuckDB's, from all rows, and so are errors.  Two rules are added.  A column of text of which all
+cells are numbers, with blanks or plus signs, has numbers; with leading zeros it has codes.  A column of text of which
+most cells are numbers or dates is an error, because a single bad cell would turn thousands of numbers into strings.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import glob
@@ -18,7 +20,7 @@ import numpy as np
 
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
-from river_okl.files.models import MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema
+from river_okl.files.models import MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema, gaps_of
 from river_okl.files.stream import (
     MANY_LABELS,
     Again,
@@ -43,6 +45,9 @@ LISTED_LABELS = 10
 MOST_SKIPPED = 20  # lines before the header; more are rows
 INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "TimeZone": "UTC"}
+PLAIN = r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"  # a number, not a code such as 007
+TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
+FORMATS = [f"{day} {time}" for day in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y") for time in TIMES]
 CASTS = {  # what most cells of a column of text may be
     "numbers": "try_cast({0} AS DOUBLE)",
     "dates": "try_cast({0} AS TIMESTAMP)",
@@ -93,21 +98,51 @@ class Table:
 
     def sniffed(self) -> dict[str, str]:
         """Infer the layout of a CSV file, and the types of its columns, from all rows; of several files, from all."""
-        types: dict[str, str] = {}
         options = self.options
+        found: dict[str, dict[str, str]] = {}
         for path in sorted(glob.glob(self.path)) or [self.path]:
-            now = self.sniffed_file(glob.escape(path), options)
-            if types and types.keys() != now.keys():
-                raise UsageError(f"{path} has the columns {listed([*now])}, other files {listed([*types])}")
-            for name, kind in now.items():
-                if kind_of_type(types.setdefault(name, kind)) != kind_of_type(kind):
-                    types[name] = STRING
-                elif not INTEGER.fullmatch(kind):
-                    types[name] = kind
-        return types
+            types = self.sniffed_file(glob.escape(path), options)
+            for others in found.values():
+                if types.keys() != others.keys():
+                    raise UsageError(f"{path} has the columns {listed([*types])}, other files {listed([*others])}")
+            found[path] = types
+        return {name: self.common_type(name, found) for name in types}
+
+    def common_type(self, name: str, found: dict[str, dict[str, str]]) -> str:
+        """Return the type of a column in all files, given the types of each; a file without values has none."""
+        texts = [path for path, types in found.items() if kind_of_type(types[name]) == STRING]
+        if 0 < len(texts) < len(found):
+            empty = [path for path in texts if not self.has_values(path, name)]
+            found = {path: types for path, types in found.items() if path not in empty}
+        types = [types[name] for types in found.values()]
+        if len({kind_of_type(each) for each in types}) > 1:
+            return STRING
+        return next((each for each in types if not INTEGER.fullmatch(each)), types[0])
+
+    def has_values(self, path: str, name: str) -> bool:
+        """Return whether a column of a CSV file has a value."""
+        file = f"{quoted(glob.escape(path))}{given(self.options | {'all_varchar': True})}"
+        ((count,),) = self.query(f"SELECT count({column(name)}) FROM read_csv({file})")
+        return count > 0
 
     def sniffed_file(self, path: str, options: dict[str, Any]) -> dict[str, str]:
         """Infer the layout and the types of one file."""
+        if options.get("decimal_separator") == ",":  # DuckDB would also try it as the separator of fields
+            for delimiter in ";\t|":
+                with contextlib.suppress(UsageError):
+                    if len(types := self.sniffed_as(path, options | {"delim": delimiter})) > 1:
+                        return types
+        types = self.sniffed_as(path, options)
+        for name in "dateformat", "timestampformat":
+            form = self.options.get(name, "")
+            if form.startswith("%y") and name not in options:  # the day comes first if it can
+                found, day_first = self.options, f"%d{form[2:6]}%y{form[8:]}"
+                if self.sniffed_as(path, options | {name: day_first}) != types:
+                    self.options = found
+        return types
+
+    def sniffed_as(self, path: str, options: dict[str, Any]) -> dict[str, str]:
+        """Infer what the options leave open of one file."""
         called = f"{quoted(path)}{given(options)}"
         try:
             (found,) = self.query(f"SELECT * FROM sniff_csv({called}, sample_size=-1)")
@@ -141,7 +176,10 @@ class Table:
     def select(self, what: str, types: dict[str, str], end: str = "") -> str:
         """Return a query; ``what`` has the names of columns, which are cast to these types."""
         casts = {name: f"CAST({column(name)} AS {kind})" for name, kind in types.items()}
-        casts |= {name: f"nullif({casts[name]}, 'nan'::DOUBLE)" for name, kind in types.items() if kind == NUMBER}
+        gaps = ["nan", *map(str, sorted(gaps_of(self.options)))]
+        for name, kind in types.items():
+            for gap in gaps if kind_of_type(kind) == NUMBER else ():
+                casts[name] = f"nullif({casts[name]}, {quoted(gap)}::DOUBLE)"
         cells = ", ".join(f"{cast} AS {column(name)}" for name, cast in casts.items())
         return f"SELECT {what} FROM (SELECT {cells} FROM {self.source_of(types)}) {end}"
 
@@ -196,7 +234,9 @@ def read_table(source: Source, reading: Reading, schema: Schema | None) -> Strea
         return _read_known(Table(source, schema.options), schema)
     options: dict[str, Any] = {"nullstr": ["", *reading.na]}
     options |= {"decimal_separator": reading.decimal} if reading.decimal else {}
-    options |= {"dateformat": reading.date_format} if reading.date_format else {}
+    if reading.date_format:
+        has_time = re.search("%[HIMSfp]", reading.date_format)
+        options["timestampformat" if has_time else "dateformat"] = reading.date_format
     return _read_new(Table(source, options), reading)
 
 
@@ -219,12 +259,13 @@ def _read_new(table: Table, reading: Reading) -> Stream:
             f"{where} has no column besides the target {shown(target)}; fields are separated by , ; | or tabs, and "
             f"every row has as many as the first"
         )
+    texts = [name for name in (*columns, target) if kinds[name] == STRING and name not in reading.strings]
+    kinds |= _types_of_texts(table, texts)
     if kinds[target] not in (NUMBER, STRING):
         raise UsageError(
             f"{where}: the target {shown(target)} is a date: choose another --target, or {option('--string', target)}"
         )
-    texts = [name for name in (*columns, target) if kinds[name] == STRING and name not in reading.strings]
-    _check_texts(table, texts)
+    columns = {name: kinds[name] for name in columns}
     if kinds[target] == NUMBER and INTEGER.fullmatch(table.types[target]):
         kinds[target] = table.types[target]  # labels of any size
     types = {**columns, target: kinds[target]}
@@ -273,21 +314,45 @@ def _read_new(table: Table, reading: Reading) -> Stream:
     )
 
 
-def _check_texts(table: Table, names: list[str]) -> None:
-    """Raise an error for a column of text of which most cells are numbers or dates, but not all."""
-    types = dict.fromkeys(names, STRING)
+def _types_of_texts(table: Table, names: list[str]) -> dict[str, str]:
+    """Return types of columns of text: numbers or dates if all cells are.  An error names a column if most are."""
+    mark = quoted(table.options.get("decimal_separator", "."))
+    tests = {
+        "values": "{0}",
+        "plain numbers": f"nullif(regexp_full_match(replace({{0}}, {mark}, '.'), {quoted(PLAIN)}), false)",
+        "times in a known format": f"try_strptime({{0}}, {quoted(FORMATS)})",
+        **CASTS,
+    }
     if not names:
-        return
-    casts = "{0}", *CASTS.values()
-    counts = ", ".join(f"count({cast.format(column(name))})" for name in names for cast in casts)
-    (found,) = table.query(table.select(counts, types))
-    for name, (n, *of_kind) in zip(names, np.reshape(found, (-1, len(casts))).tolist(), strict=True):
-        for (what, cast), count in zip(CASTS.items(), of_kind, strict=True):
-            if count < AGREEING * n or (count == n and "commas" not in what) or not n:
-                continue
-            raise UsageError(
-                f"{table.source.name}, column {shown(name)} has {what}{_advice(table, name, what, cast, n - count)}"
-            )
+        return {}
+    cells = ", ".join(f"count({test.format(column(name))})" for name in names for test in tests.values())
+    (found,) = table.query(table.select(cells, dict.fromkeys(names, STRING)))
+    types, is_csv = dict.fromkeys(names, STRING), table.reader == "read_csv"
+    for name, each in zip(names, np.reshape(found, (-1, len(tests))).tolist(), strict=True):
+        count = dict(zip(tests, each, strict=True))
+        n = count["values"]
+        if is_csv and 0 < n == count["plain numbers"]:
+            types[name] = NUMBER
+        elif is_csv and 0 < n == count["dates"] and "timestampformat" not in table.options:
+            types[name] = "TIMESTAMP"
+        elif is_csv and 0 < AGREEING * n <= count["times in a known format"]:
+            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{_format(table, name)}")
+        else:
+            for what, cast in CASTS.items():
+                if 0 < AGREEING * n <= count[what] and (count[what] < n or "commas" in what):
+                    advice = _advice(table, name, what, cast, n - count[what])
+                    raise UsageError(f"{table.source.name}, column {shown(name)} has {what}{advice}")
+    return types
+
+
+def _format(table: Table, name: str) -> str:
+    """Return the format of most times in a column of text, as advice."""
+    cell = column(name)
+    counts = ", ".join(f"count(try_strptime({cell}, {quoted(form)}))" for form in FORMATS)
+    (found,) = table.query(table.select(f"any_value({cell}), {counts}", {name: STRING}))
+    text, *of_format = found
+    form = FORMATS[int(np.argmax(of_format))]
+    return f" such as {shown(text)}: {option('--date-format', form)}, or {option('--string', name)}"
 
 
 def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:

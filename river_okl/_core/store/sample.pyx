@@ -10,6 +10,7 @@ from libc.string cimport memcmp
 from river_okl._core.store.memory cimport aligned_resize, okl_free
 
 import sys
+from datetime import UTC, datetime
 from hashlib import blake2b
 from operator import index
 
@@ -233,7 +234,8 @@ def plain(name):
 
 
 cpdef object canonical(object value):
-    """Return one plain value for all equal keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True.
+    """Return one plain value for all equal keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True, and one for
+    equal times in two zones.
 
     Its repr is the same in all processes.  Numbers that are neither a double nor a 64-bit integer are replaced by their
     hash, which equal numbers share: Python does not write integers of more than 4,300 digits.
@@ -244,9 +246,11 @@ cpdef object canonical(object value):
         return tuple([canonical(part) for part in value])
     if isinstance(value, frozenset):
         return "frozenset", tuple(sorted([repr(canonical(part)) for part in value]))
-    if not isinstance(value, (int, float)) and not is_number(value):
+    if not isinstance(value, (int, float, datetime)) and not is_number(value):
         return value
     try:
+        if isinstance(value, datetime):
+            return "time", (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()
         if hasattr(value, "__index__"):
             value = index(value)  # NumPy compares its integers with doubles as doubles
             if abs(value) < WHOLE:

@@ -48,9 +48,11 @@ cdef uint64_t hash_of_name(object name) except? 0:
     if type(name) is str:
         return mixed(BASIS, name)
     try:
-        text = repr(name)
+        text = repr(name) if type(name).__repr__ is not object.__repr__ else None  # that one has the address
     except Exception:  # a name of the user's own type
-        text = f"{type(name).__name__} {hash(name)}"
+        text = None
+    if text is None:
+        text = f"hash {hash(name)}"
     return mixed(BASIS ^ GAP, text)  # 1 is another name than "1"
 
 
