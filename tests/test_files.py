@@ -175,6 +175,7 @@ def test_times_in_other_formats_need_one(tmp_path):
         stream, samples = of_text(tmp_path, rows, date_format=format)
         when = datetime.datetime.strptime(text, format)
         assert samples[0][0] == {"t": when} == stream.schema.sample({"t": text})
+    assert of_text(tmp_path, "t,y\n1-1-2024 1:05 X,1\n2-2-2024 1:05 X,2\n")[0].schema.columns == {"t": STRING}
 
 
 def test_dates_with_and_without_a_time(tmp_path):

@@ -46,6 +46,7 @@ MOST_SKIPPED = 20  # lines before the header; more are rows
 INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "TimeZone": "UTC"}
 PLAIN = r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"  # a number, not a code such as 007
+TIME = r"[0-9]+[./-][0-9]+[./-][0-9][0-9][0-9][0-9] [0-9]+:[0-9]+.*"  # such as 5.3.2024 13:05
 TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
 FORMATS = [f"{day} {time}" for day in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y") for time in TIMES]
 CASTS = {  # what most cells of a column of text may be
@@ -320,7 +321,7 @@ def _types_of_texts(table: Table, names: list[str]) -> dict[str, str]:
     tests = {
         "values": "{0}",
         "plain numbers": f"nullif(regexp_full_match(replace({{0}}, {mark}, '.'), {quoted(PLAIN)}), false)",
-        "times in a known format": f"try_strptime({{0}}, {quoted(FORMATS)})",
+        "times": f"nullif(regexp_full_match({{0}}, {quoted(TIME)}), false)",
         **CASTS,
     }
     if not names:
@@ -335,8 +336,8 @@ def _types_of_texts(table: Table, names: list[str]) -> dict[str, str]:
             types[name] = NUMBER
         elif is_csv and 0 < n == count["dates"] and "timestampformat" not in table.options:
             types[name] = "TIMESTAMP"
-        elif is_csv and 0 < AGREEING * n <= count["times in a known format"]:
-            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{_format(table, name)}")
+        elif is_csv and 0 < AGREEING * n <= count["times"] and (advice := _format(table, name)):
+            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{advice}")
         else:
             for what, cast in CASTS.items():
                 if 0 < AGREEING * n <= count[what] and (count[what] < n or "commas" in what):
@@ -346,11 +347,12 @@ def _types_of_texts(table: Table, names: list[str]) -> dict[str, str]:
 
 
 def _format(table: Table, name: str) -> str:
-    """Return the format of most times in a column of text, as advice."""
-    cell = column(name)
-    counts = ", ".join(f"count(try_strptime({cell}, {quoted(form)}))" for form in FORMATS)
-    (found,) = table.query(table.select(f"any_value({cell}), {counts}", {name: STRING}))
-    text, *of_format = found
+    """Describe the format of most of the first times in a column of text, as advice; nothing if no format fits."""
+    counts = ", ".join(f"count(try_strptime(cell, {quoted(form)}))" for form in FORMATS)
+    first = table.select(f"{column(name)} AS cell", {name: STRING}, f"WHERE {column(name)} IS NOT NULL LIMIT 1000")
+    ((text, *of_format),) = table.query(f"SELECT first(cell), {counts} FROM ({first})")
+    if not any(of_format):
+        return ""
     form = FORMATS[int(np.argmax(of_format))]
     return f" such as {shown(text)}: {option('--date-format', form)}, or {option('--string', name)}"
 
