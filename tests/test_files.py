@@ -15,6 +15,7 @@ import random
 import re
 import sys
 
+import numpy as np
 import pytest
 from river import checks, linear_model, preprocessing
 
@@ -113,6 +114,17 @@ def test_a_file_without_values_in_a_column_does_not_decide_its_type(tmp_path):
     assert read(str(tmp_path / "part-*.csv")).schema.columns["x"] == STRING
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_files_of_another_layout_are_one_stream(tmp_path, order):
+    """Whose lines end otherwise, or whose values are quoted only where they must be."""
+    rows = ["x,y", '"a, b",0', '"c",1'], ["x,y", "c,1", "d,0"]
+    for i, (lines, end) in enumerate(zip(rows[::order], ("\r\n", "\n"), strict=True)):
+        (tmp_path / f"part-{i}.csv").write_bytes((end.join(lines) + end).encode())
+    found = [(x["x"], y) for x, y in read(str(tmp_path / "part-*.csv")).samples]
+    parts = [("a, b", False), ("c", True)], [("c", True), ("d", False)]
+    assert found == [*parts[::order][0], *parts[::order][1]]
+
+
 @pytest.mark.parametrize("separator", ";\t|,")
 def test_separators(tmp_path, separator):
     rows = [["fixed acidity", "place, year", "quality"], ["7.4", '"a, 1"', "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
@@ -156,8 +168,11 @@ def test_dates(tmp_path):
 
 
 def test_the_day_comes_first_with_two_digits_too(tmp_path):
-    for text, format in (("28/12/24", "%d/%m/%y"), ("12/28/24", "%m/%d/%y"), ("4-6-13", "%d-%m-%y")):
-        stream, samples = of_text(tmp_path, f"t,y\n{text},1\n{text},2\n")
+    for text, more, format in (
+        *(("28/12/24", "27/12/24", "%d/%m/%y"), ("12/28/24", "12/27/24", "%m/%d/%y"), ("4-6-13", "5-6-13", "%d-%m-%y")),
+        ("24/03/05", "24/03/06", "%y/%m/%d"),  # of one year rather than one day
+    ):
+        stream, samples = of_text(tmp_path, f"t,y\n{text},1\n{more},2\n")
         assert stream.note.endswith(f"; dates are {format}"), text
         assert samples[0][0]["t"] == datetime.datetime.strptime(text, format).date()
 
@@ -165,7 +180,7 @@ def test_the_day_comes_first_with_two_digits_too(tmp_path):
 def test_times_in_other_formats_need_one(tmp_path):
     for text, format in (
         *(("05.03.2024 13:05", "%d.%m.%Y %H:%M"), ("3/15/2024 1:05 PM", "%m/%d/%Y %I:%M %p")),
-        ("15-03-2024 13:05", "%d-%m-%Y %H:%M"),
+        *(("15-03-2024 13:05", "%d-%m-%Y %H:%M"), ("13/2/24 10:30", "%d/%m/%y %H:%M")),
     ):
         rows = f"t,y\n{text},1\n{text},2\n"
         with pytest.raises(
@@ -175,10 +190,31 @@ def test_times_in_other_formats_need_one(tmp_path):
         stream, samples = of_text(tmp_path, rows, date_format=format)
         when = datetime.datetime.strptime(text, format)
         assert samples[0][0] == {"t": when} == stream.schema.sample({"t": text})
-    assert of_text(tmp_path, "t,y\n1-1-2024 1:05 X,1\n2-2-2024 1:05 X,2\n")[0].schema.columns == {"t": STRING}
+    for texts in (("1-1-2024 1:05 X", "2-2-2024 1:05 X"), ("2024-01-02 10:00:00 CET", "2024-01-02 11:00:00 oops")):
+        columns = of_text(tmp_path, "t,y\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))[
+            0
+        ].schema.columns
+        assert columns == {"t": STRING}, "nothing of the text is lost"
+    rows = [[f"{i % 12 + 1}/{i % 28 + 1}/2024" if i != 50 else "unknown", i % 2] for i in range(200)]
+    path = written(tmp_path, ["t", "y"], rows)
+    with pytest.raises(UsageError, match=r"'t' has dates such as '1/1/2024': --date-format %m/%d/%Y, or --string t$"):
+        read(path)
+    with pytest.raises(
+        UsageError, match="'t' has dates, except for 'unknown' in line 52: if it is a gap, --na unknown"
+    ):
+        read(path, date_format="%m/%d/%Y")
+    assert read(path, date_format="%m/%d/%Y", na=("unknown",)).schema.columns == {"t": "DATE"}
+    rows = [[f"2024-{i % 12 + 1:02}-{i % 28 + 1:02}", f"{i % 28 + 1}.{i % 12 + 1}.2024", i % 2] for i in range(200)]
+    with pytest.raises(UsageError, match=r"'d' has dates such as '1\.1\.2024': --date-format %d\.%m\.%Y, or"):
+        read(written(tmp_path, ["t", "d", "y"], rows))
+    stream = read(written(tmp_path, ["t", "d", "y"], rows), date_format="%d.%m.%Y")
+    assert list(stream.samples)[30][0] == {"t": datetime.datetime(2024, 7, 3), "d": datetime.date(2024, 7, 3)}
 
 
 def test_dates_with_and_without_a_time(tmp_path):
+    stream, samples = of_text(tmp_path, "d,t,y\n2024-01-02,5/3/2024 13:05:00,1\n2024-01-03,6/3/2024 13:05:00,2\n")
+    assert stream.schema.columns == {"d": "DATE", "t": "TIMESTAMP"} and samples[0][0]["t"].day == 5
+    assert stream.schema.sample({"d": "2024-01-02", "t": "5/3/2024 13:05:00"}) == samples[0][0]
     stream, samples = of_text(tmp_path, "t,y\n2024-01-02,1\n2024-01-02 10:30:00,2\n")
     assert [x["t"] for x, _ in samples] == [datetime.datetime(2024, 1, 2), datetime.datetime(2024, 1, 2, 10, 30)]
     assert stream.schema.sample({"t": "2024-01-02"}) == samples[0][0]
@@ -193,6 +229,15 @@ def test_rows_as_text_have_the_hours_of_the_file(tmp_path, zone):
     for text, (x, _) in zip(texts, samples, strict=True):
         as_value = {"t": datetime.datetime.fromisoformat(text)}
         assert encode(stream.schema.sample({"t": text})) == encode(stream.schema.sample(as_value)) == encode(x)
+    for texts, format in (
+        *(([" 2024-01-02", "2024-01-03 "], None), (["2024/01/02 10:00", "2024-1-2 1:00"], None)),
+        (["28.12.2024 10:30 ", "27.12.2024 10:35"], "%d.%m.%Y %H:%M"),
+    ):
+        text = "t,y\n" + "".join(f"{each},{i}\n" for i, each in enumerate(texts))
+        stream, samples = of_text(tmp_path, text, date_format=format)
+        assert [stream.schema.sample({"t": each}) for each in texts] == [x for x, _ in samples]
+        day = np.datetime64(samples[0][0]["t"], "ns")
+        assert encode(stream.schema.sample({"t": day})) == encode(samples[0][0])
     dates = of_text(tmp_path, "t,y\n2024-01-02,1\n2024-01-03,2\n")[0].schema
     assert dates.sample({"t": datetime.datetime(2024, 1, 2, 5)}) == {"t": datetime.date(2024, 1, 2)}
 
@@ -211,6 +256,7 @@ def test_german_files(tmp_path):
         rows = [separator.join(row) for row in (("a", "b", "y"), ("1,5", "2,5", "3,5"), ("2,5", "+3,5", "4,5"))]
         assert of_text(tmp_path, "\n".join(rows), decimal=",")[1][1] == ({"a": 2.5, "b": 3.5}, 4.5)
     assert of_text(tmp_path, 'a,y\n"1,5",1\n"2,5",2\n', decimal=",")[1][0] == ({"a": 1.5}, False)
+    assert of_text(tmp_path, 'g,x,y\na|b,"1,5",1\nc|d,"2,5",2\n', decimal=",")[1][0] == ({"g": "a|b", "x": 1.5}, False)
     path.write_bytes("größe;y\n1;a\n2;b\n".encode("utf-16"))
     assert [x["größe"] for x, _ in read(str(path), encoding="utf-16").samples] == [1.0, 2.0]
     with pytest.raises(UsageError, match="--encoding utf-7000: no such encoding"):
@@ -263,6 +309,19 @@ def test_a_bad_cell_of_a_parquet_file_has_a_row(tmp_path):
     duckdb.sql(f"COPY (SELECT if(i = 7, 'oops', i::VARCHAR) AS x, i % 2 AS y FROM range(60) t(i)) TO '{path}'")
     with pytest.raises(UsageError, match=r"column 'x' has numbers, except for 'oops' in row 8: --string x$"):
         read(path)
+    with pytest.raises(UsageError, match="is no CSV file: --decimal and --date-format are for CSV files"):
+        read(path, decimal=",")
+
+
+def test_gaps_of_a_parquet_file(tmp_path):
+    path = str(tmp_path / "a.parquet")
+    cells = "if(i % 5 = 0, -999, i) AS x, if(i % 2 = 0, 'NA', 'b') AS s, i % 2 AS y"
+    duckdb.sql(f"COPY (SELECT {cells} FROM range(60) t(i)) TO '{path}'")
+    stream = read(path, na=("-999", "NA"))
+    samples = list(stream.samples)
+    assert [x for x, _ in samples[:4]] == [{}, {"x": 1.0, "s": "b"}, {"x": 2.0}, {"x": 3.0, "s": "b"}]
+    assert list(files.read_file(path, schema=stream.schema).samples) == samples
+    assert stream.schema.sample({"x": -999, "s": "NA"}) == {}
 
 
 def test_a_target_of_numbers_with_a_few_strings_is_an_error(tmp_path):
@@ -298,6 +357,8 @@ def test_numbers_with_blanks_and_plus_signs_are_numbers(tmp_path):
         ("a,b\n", "has no rows"),
         ("a,b\n1,\n2,\n", "the target 'b' is missing in every row"),
         ("a,b\n1,2\n2,\n", "the target 'b' is 2 in every row"),
+        ("a,b\n" + "0x01,2\n0x02,3\n" * 9, r'Could not convert string "0x01" to .DOUBLE.: --string a$'),
+        ('a,b\n"?, no",2\n' + "1,2\n2,3\n" * 9, r"except for '\?, no' in line 2: --string a$"),
         ("a,b\n1,2024-01-01\n2,2024-01-02\n", "the target 'b' is a date: choose another --target, or --string b"),
     ],
 )
@@ -352,6 +413,9 @@ def test_labels_of_any_size_and_spelling(tmp_path):
         12345678901234567,
         12345678901234568,
     )
+    stream, samples = of_text(tmp_path, "x,y\n" + "1,12345678901234567\n2,12345678901234568\n" * 2)
+    assert list(files.read_file(str(tmp_path / "a.csv"), schema=stream.schema).samples) == samples
+    assert [stream.schema.target_of(y) for y in ("12345678901234567", 12345678901234568)] == [False, True]
     assert of_text(tmp_path, "x,y\n1,01\n2,02\n")[0].binary == ("01", "02")
     assert of_text(tmp_path, "x,y\n1,1.0\n2,2.0\n")[0].binary == (1, 2)
     stream = of_text(tmp_path, "x,y\n" + "".join(f"{i % 9},user {i % 1500}\n" for i in range(2000)))[0]

@@ -10,9 +10,11 @@ import dataclasses
 import datetime
 import functools
 import math
+import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 from river import base, preprocessing
 
 from river_okl._core.store.sample import is_gap, is_number, number, shown
@@ -26,6 +28,10 @@ BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classific
 
 NUMBER, STRING = "DOUBLE", "VARCHAR"  # types of columns, as DuckDB calls them; all others are dates
 TABLE, LIBSVM = "table", "libsvm"
+DATE_TEXT = (  # year, month, day, hour, minute, second, fraction, zone; also an expression of DuckDB
+    r"\s*([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})"
+    r"(?:[T ] *([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}(?::[0-9]{2})?)?)?\s*"
+)
 
 
 def is_finite(value: Any) -> bool:
@@ -56,6 +62,8 @@ def _numbers(texts: tuple[str, ...], decimal: str) -> frozenset[float]:
 
 def as_in_files(value: Any, kind: str) -> Any:
     """Return a date as DuckDB reads it from a column of this type: with a time or without, and in UTC."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime.datetime) and kind == "DATE":
         return value.date()
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
@@ -63,6 +71,15 @@ def as_in_files(value: Any, kind: str) -> Any:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) and kind.startswith("TIMESTAMP"):
         return datetime.datetime.combine(value, datetime.time.min)
     return value
+
+
+def date_of(text: str) -> datetime.date | None:
+    """Return the date in a text that begins with the year, as DuckDB reads it, or None."""
+    if (found := re.fullmatch(DATE_TEXT, text)) is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = found.groups("")
+    time = f"T{hour:>02}:{minute}:{second or '00'}{fraction}{zone}" if hour else ""
+    return parsed(f"{year}-{month:>02}-{day:>02}{time}")
 
 
 DATE = is_date, "a date"
@@ -127,12 +144,10 @@ class Schema:
         try:
             if kind == NUMBER:
                 return float(text.replace(self.options.get("decimal_separator", "."), "."))
-            form = self.options.get("dateformat" if kind == "DATE" else "timestampformat")
-            if form is None and (found := parsed(text)) is not None:
+            if (found := date_of(text)) is not None:
                 return found
-            if form is not None:
-                time = datetime.datetime.strptime(text, form)
-                return time.date() if kind == "DATE" else time
+            form = self.options.get("dateformat" if kind == "DATE" else "timestampformat", "")
+            return datetime.datetime.strptime(text.strip(), form)
         except ValueError:
             pass
         what = "number" if kind == NUMBER else "date"
@@ -141,7 +156,8 @@ class Schema:
     def target_of(self, y: Any) -> Any:
         """Return what the model learns for a target as in the file, or None if it is missing."""
         if isinstance(y, str) and self.numeric:
-            y = self.read(self.target, NUMBER, y)
+            whole = re.fullmatch(r"\s*[+-]?[0-9]+\s*", y) and not self.is_gap(y)
+            y = int(y) if whole else self.read(self.target, NUMBER, y)
         if self.is_gap(y):
             return None
         if self.task == REGRESSION:
@@ -150,7 +166,7 @@ class Schema:
             return y
         if not self.numeric and not isinstance(y, str):
             raise ValueError(f"the target {shown(self.target)} is {shown(y)}: the labels are strings")
-        if self.numeric and not isinstance(y, bool) and float(y).is_integer():
+        if self.numeric and not isinstance(y, (bool, int)) and float(y).is_integer():
             y = int(y)
         if self.task == MULTICLASS:
             return y

@@ -20,7 +20,7 @@ import numpy as np
 
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
-from river_okl.files.models import MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema, gaps_of
+from river_okl.files.models import DATE_TEXT, MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema, gaps_of
 from river_okl.files.stream import (
     MANY_LABELS,
     Again,
@@ -46,14 +46,21 @@ MOST_SKIPPED = 20  # lines before the header; more are rows
 INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "TimeZone": "UTC"}
 PLAIN = r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"  # a number, not a code such as 007
-TIME = r"[0-9]+[./-][0-9]+[./-][0-9][0-9][0-9][0-9] [0-9]+:[0-9]+.*"  # such as 5.3.2024 13:05
-TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
-FORMATS = [f"{day} {time}" for day in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y") for time in TIMES]
+DAY_FIRST = r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})( +[0-9]{1,2}:.*)?\s*"  # or the month
+DAYS = [form.replace("/", mark) for mark in "./-" for form in ("%d/%m/%y", "%m/%d/%y", "%d/%m/%Y", "%m/%d/%Y")]
+TIMES = "", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"
+FORMATS = [day + time for day in DAYS for time in TIMES]
+AT_ONCE = 50  # columns in a query: DuckDB's time is quadratic in their number
 CASTS = {  # what most cells of a column of text may be
     "numbers": "try_cast({0} AS DOUBLE)",
     "dates": "try_cast({0} AS TIMESTAMP)",
     "numbers with commas": "try_cast(replace(nullif({0}, replace({0}, ',', '')), ',', '.') AS DOUBLE)",
 }
+
+
+def matches(pattern: str, text: str = "{0}") -> str:
+    """Return SQL that is NULL unless a text matches a pattern."""
+    return f"nullif(regexp_full_match({text}, {quoted(pattern)}), false)"
 
 
 def quoted(value: Any) -> str:
@@ -85,10 +92,11 @@ class Table:
         self.options: dict[str, Any] = {}
         begin = source.begin(100)
         suffixes = [suffix.lower() for suffix in source.path.suffixes]
+        gaps = {"nullstr": options.get("nullstr", [""])}
         if begin.startswith(b"PAR1") or ".parquet" in suffixes:
-            self.reader = "read_parquet"
+            self.reader, self.options = "read_parquet", gaps
         elif re.match(rb'\s*(\{\s*"|\[\s*\{)', begin) or {".json", ".jsonl", ".ndjson"} & {*suffixes}:
-            self.reader, self.options = "read_json", {"sample_size": -1}
+            self.reader, self.options = "read_json", gaps | {"sample_size": -1}
         else:
             self.reader, self.options = "read_csv", options
             if source.encoding is not None:
@@ -99,9 +107,10 @@ class Table:
 
     def sniffed(self) -> dict[str, str]:
         """Infer the layout of a CSV file, and the types of its columns, from all rows; of several files, from all."""
-        options = self.options
+        options, paths = self.options, sorted(glob.glob(self.path)) or [self.path]
+        self.several = len(paths) > 1
         found: dict[str, dict[str, str]] = {}
-        for path in sorted(glob.glob(self.path)) or [self.path]:
+        for path in paths:
             types = self.sniffed_file(glob.escape(path), options)
             for others in found.values():
                 if types.keys() != others.keys():
@@ -131,16 +140,27 @@ class Table:
         if options.get("decimal_separator") == ",":  # DuckDB would also try it as the separator of fields
             for delimiter in ";\t|":
                 with contextlib.suppress(UsageError):
-                    if len(types := self.sniffed_as(path, options | {"delim": delimiter})) > 1:
+                    types = self.sniffed_as(path, options | {"delim": delimiter})
+                    if len(types) > 1 and not self.skipped:
                         return types
         types = self.sniffed_as(path, options)
         for name in "dateformat", "timestampformat":
             form = self.options.get(name, "")
-            if form.startswith("%y") and name not in options:  # the day comes first if it can
+            if form.startswith("%y") and name not in options and self.varies_like_a_day(path, types, name):
                 found, day_first = self.options, f"%d{form[2:6]}%y{form[8:]}"
                 if self.sniffed_as(path, options | {name: day_first}) != types:
                     self.options = found
         return types
+
+    def varies_like_a_day(self, path: str, types: dict[str, str], name: str) -> bool:
+        """Return whether what a format takes for the year has at least as many values as what it takes for the day."""
+        kind = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}[name]
+        cell = column(next(each for each, of_column in types.items() if of_column == kind))
+        file = f"{quoted(path)}{given(self.options | {'auto_detect': False, 'columns': types})}"
+        ((years, days),) = self.query(
+            f"SELECT count(DISTINCT year({cell})), count(DISTINCT day({cell})) FROM read_csv({file})"
+        )
+        return years >= days
 
     def sniffed_as(self, path: str, options: dict[str, Any]) -> dict[str, str]:
         """Infer what the options leave open of one file."""
@@ -157,7 +177,9 @@ class Table:
             )
         layout = {"delim": delimiter, "quote": quote, "escape": escape, "comment": comment, "new_line": line}
         layout = {name: "" if value == "(empty)" else value for name, value in layout.items()}
-        if not line.startswith("\\"):  # of a file of one line
+        if self.several and quote == "(empty)":  # as in the files before
+            layout |= {name: self.options.get(name, '"') for name in ("quote", "escape")}
+        if self.several or not line.startswith("\\"):  # of a file of one line
             del layout["new_line"]
         formats = {"dateformat": date, "timestampformat": timestamp}
         formats = {name: form for name, form in formats.items() if form}
@@ -170,7 +192,9 @@ class Table:
     def source_of(self, types: dict[str, str]) -> str:
         """Return the table in SQL; columns of a CSV file are read with these types."""
         options = dict(self.options)
-        if self.reader == "read_csv":
+        if self.reader != "read_csv":
+            del options["nullstr"]
+        else:
             options |= {"auto_detect": False, "columns": {name: types.get(name, STRING) for name in self.types}}
         return f"{self.reader}({quoted(self.path)}{given(options)})"
 
@@ -181,8 +205,18 @@ class Table:
         for name, kind in types.items():
             for gap in gaps if kind_of_type(kind) == NUMBER else ():
                 casts[name] = f"nullif({casts[name]}, {quoted(gap)}::DOUBLE)"
+            for gap in self.options["nullstr"] if kind == STRING and self.reader != "read_csv" else ():
+                casts[name] = f"nullif({casts[name]}, {quoted(gap)})"
         cells = ", ".join(f"{cast} AS {column(name)}" for name, cast in casts.items())
         return f"SELECT {what} FROM (SELECT {cells} FROM {self.source_of(types)}) {end}"
+
+    def is_text(self, kind: str) -> bool:
+        """Return whether a column of this type holds texts, or dates that DuckDB has read without a format."""
+        return kind == STRING or (kind != NUMBER and self.reader == "read_csv" and not self.has_format(kind))
+
+    def has_format(self, kind: str) -> bool:
+        """Return whether dates of this type are read by a format."""
+        return ("dateformat" if kind == "DATE" else "timestampformat") in self.options
 
     def options_to_keep(self) -> dict[str, Any]:
         """Return the options by which other files are read like this one."""
@@ -212,6 +246,8 @@ class Table:
                     yield from rows
         except duckdb.Error as error:
             text = re.split(r"\n\nLINE \d|\n\n +file = ", str(error))[0]
+            if bad := re.search(r'converting column "(.*)"\.', text):
+                text = f"{text.partition(chr(10) * 2 + 'Column')[0]}: {option('--string', bad[1])}"
             raise UsageError(f"{self.source.name}: {text}") from None
 
 
@@ -238,7 +274,10 @@ def read_table(source: Source, reading: Reading, schema: Schema | None) -> Strea
     if reading.date_format:
         has_time = re.search("%[HIMSfp]", reading.date_format)
         options["timestampformat" if has_time else "dateformat"] = reading.date_format
-    return _read_new(Table(source, options), reading)
+    table = Table(source, options)
+    if table.reader != "read_csv" and (reading.decimal or reading.date_format):
+        raise UsageError(f"{source.name} is no CSV file: --decimal and --date-format are for CSV files")
+    return _read_new(table, reading)
 
 
 # A new table ------------------------------------------------------------------------------------------------------
@@ -260,8 +299,9 @@ def _read_new(table: Table, reading: Reading) -> Stream:
             f"{where} has no column besides the target {shown(target)}; fields are separated by , ; | or tabs, and "
             f"every row has as many as the first"
         )
-    texts = [name for name in (*columns, target) if kinds[name] == STRING and name not in reading.strings]
-    kinds |= _types_of_texts(table, texts)
+    texts = [name for name in (*columns, target) if table.is_text(kinds[name]) and name not in reading.strings]
+    for i in range(0, len(texts), AT_ONCE):
+        kinds |= _types_of_texts(table, {name: kinds[name] for name in texts[i : i + AT_ONCE]})
     if kinds[target] not in (NUMBER, STRING):
         raise UsageError(
             f"{where}: the target {shown(target)} is a date: choose another --target, or {option('--string', target)}"
@@ -315,28 +355,32 @@ def _read_new(table: Table, reading: Reading) -> Stream:
     )
 
 
-def _types_of_texts(table: Table, names: list[str]) -> dict[str, str]:
+def _types_of_texts(table: Table, kinds: dict[str, str]) -> dict[str, str]:
     """Return types of columns of text: numbers or dates if all cells are.  An error names a column if most are."""
     mark = quoted(table.options.get("decimal_separator", "."))
+    own = [table.options[name] for name in ("dateformat", "timestampformat") if name in table.options]
     tests = {
         "values": "{0}",
-        "plain numbers": f"nullif(regexp_full_match(replace({{0}}, {mark}, '.'), {quoted(PLAIN)}), false)",
-        "times": f"nullif(regexp_full_match({{0}}, {quoted(TIME)}), false)",
+        "plain numbers": matches(PLAIN, f"replace({{0}}, {mark}, '.')"),
+        "dates as texts": matches(DATE_TEXT),
+        "days first": matches(DAY_FIRST),
+        "dates in this format": f"try_strptime({{0}}, {quoted(own)})" if own else "NULL",
         **CASTS,
     }
-    if not names:
-        return {}
-    cells = ", ".join(f"count({test.format(column(name))})" for name in names for test in tests.values())
-    (found,) = table.query(table.select(cells, dict.fromkeys(names, STRING)))
-    types, is_csv = dict.fromkeys(names, STRING), table.reader == "read_csv"
-    for name, each in zip(names, np.reshape(found, (-1, len(tests))).tolist(), strict=True):
+    cells = ", ".join(f"count({test.replace('{0}', column(name))})" for name in kinds for test in tests.values())
+    (found,) = table.query(table.select(cells, dict.fromkeys(kinds, STRING)))
+    types, is_csv = dict.fromkeys(kinds, STRING), table.reader == "read_csv"
+    for name, each in zip(kinds, np.reshape(found, (-1, len(tests))).tolist(), strict=True):
         count = dict(zip(tests, each, strict=True))
-        n = count["values"]
+        n, kind = count["values"], "TIMESTAMP" if kinds[name] == STRING else kinds[name]
         if is_csv and 0 < n == count["plain numbers"]:
             types[name] = NUMBER
-        elif is_csv and 0 < n == count["dates"] and "timestampformat" not in table.options:
-            types[name] = "TIMESTAMP"
-        elif is_csv and 0 < AGREEING * n <= count["times"] and (advice := _format(table, name)):
+        elif is_csv and 0 < n == count["dates as texts"] and not table.has_format(kind):
+            types[name] = kind
+        elif is_csv and 0 < AGREEING * n <= count["dates in this format"] < n:
+            advice = _advice(table, name, "dates", tests["dates in this format"], n - count["dates in this format"])
+            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{advice}")
+        elif is_csv and 0 < AGREEING * n <= count["days first"] and (advice := _format(table, name)):
             raise UsageError(f"{table.source.name}, column {shown(name)} has dates{advice}")
         else:
             for what, cast in CASTS.items():
@@ -359,17 +403,18 @@ def _format(table: Table, name: str) -> str:
 
 def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:
     """Describe the cells of a column that are not numbers or dates, with a remedy."""
-    if "commas" in what:
+    if "commas" in what and table.reader == "read_csv":
         return f": --decimal ',' if these are decimal marks, or {option('--string', name)}"
     cell = column(name)
     ((row, text),) = table.query(
         f"SELECT * FROM ({table.select(f'row_number() OVER () AS row, {cell} AS cell', {name: STRING})}) "
-        f"WHERE cell IS NOT NULL AND {cast.format('cell')} IS NULL LIMIT 1"
+        f"WHERE cell IS NOT NULL AND {cast.replace('{0}', 'cell')} IS NULL LIMIT 1"
     )
     place, remedy = f"row {row}", option("--string", name)
     if table.reader == "read_csv":
         place = f"line {row + table.skipped + table.options['header']}"
-        remedy = f"if it is a gap, {option('--na', text)}, or {remedy}"
+        if table.options["delim"] not in text:
+            remedy = f"if it is a gap, {option('--na', text)}, or {remedy}"
     more = f" and {others - 1:,} more" if others > 1 else ""
     return f", except for {shown(text)} in {place}{more}: {remedy}"
 
@@ -389,7 +434,8 @@ def _read_known(table: Table, schema: Schema) -> Stream:
     target = schema.target if schema.target in names else None
     types = dict(schema.columns)
     if target is not None:
-        types[target] = kind_of_type(table.types[target]) if schema.numeric else STRING
+        kind = table.types[target]
+        types[target] = (kind if INTEGER.fullmatch(kind) else kind_of_type(kind)) if schema.numeric else STRING
     size, *known = table.counts([*types], types)
     if not size:
         raise UsageError(f"{where} has no rows")
