@@ -52,9 +52,29 @@ def with_outliers(stream):
     return changed
 
 
+def with_outages(stream):
+    """One feature is absent for a while, twice, another for longer than it has been there, a third once for ever."""
+    absent = [(100, 150), (200, 290)], [(60, 190)], [(150, 10**6)]
+    return [
+        (
+            {
+                name: v
+                for i, (name, v) in enumerate(x.items())
+                if not any(a <= t < b for a, b in (*absent, [], [])[i % 5])
+            },
+            y,
+        )
+        for t, (x, y) in enumerate(stream)
+    ]
+
+
 def in_other_units(stream):
     """Features and targets far from 0."""
     return [({name: 3.0 * v + 40.0 for name, v in x.items()}, 1000.0 + 20.0 * y) for x, y in stream]
+
+
+def with_labels(stream):
+    return [(x, y > 1000.0) for x, y in stream]
 
 
 def follow_the_weights(model, twin):
@@ -246,6 +266,7 @@ PROMPT = {
     "emerging": (streams.emerging(CLASSIFICATION, SHORT), 40, (1.0,)),
     "gaps": (with_gaps(streams.dense(CLASSIFICATION, LONG, seed=4)), 30, (1.0,)),
     "outliers": (with_outliers(streams.dense(CLASSIFICATION, LONG, seed=5)), 30, (1.0,)),
+    "outages": (with_outages(with_labels(in_other_units(streams.dense(REGRESSION, LONG, seed=5)))), 30, (1.0,)),
     "many labels": (of_three_then_four(streams.dense(REGRESSION, SHORT, seed=6)), 30, (1.0,)),
     "more than 64 labels": (of_eighty(streams.dense(REGRESSION, SHORT, seed=1)), 30, (1.0,)),
 }
@@ -273,9 +294,10 @@ STUCK = [(x, 1.0 if 100 <= t < 250 else 30.0 + 10.0 * y) for t, (x, y) in enumer
         (in_other_units(streams.dense(REGRESSION, LONG)), (1.0,), None),
         (streams.sparse(REGRESSION, SHORT, n_features=40), WEIGHTS, None),
         (with_outliers(streams.dense(REGRESSION, LONG, seed=2)), (1.0,), 1e2),
+        (with_outages(in_other_units(streams.dense(REGRESSION, LONG, seed=4))), (1.0,), None),
         (STUCK, (1.0,), 1e2),  # then the errors are of another size, and intervals restart
     ],
-    ids=["dense", "sparse", "outliers", "stuck"],
+    ids=["dense", "sparse", "outliers", "outages", "stuck"],
 )
 def test_the_regressor_matches_its_reference(stream, weights, near):
     assert compare(*regressors(), stream, weights, near) >= 1

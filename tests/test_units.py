@@ -69,6 +69,19 @@ def test_a_new_level_or_unit_is_followed(cls, change, columns, centre):
     assert np.mean(found) < 1.5 * np.mean([of_a_new_model(cls, seed) for seed in (1, 2)])
 
 
+@pytest.mark.parametrize("n", [200, 1000, 2000])
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_a_sensor_that_fails_for_a_while_is_used_again(cls, n):
+    """Its values are far from 0, which stands for those that are absent; soon after it is as good as before."""
+    Z, y = steady(cls, 1)
+    model, found = cls(), []
+    for t, (z, target) in enumerate(zip(Z.tolist(), y.tolist(), strict=True)):
+        x = {i: v + 1013.0 * (i == 0) for i, v in enumerate(z) if i or not 1500 <= t < 1500 + n}
+        found.append(abs((model.predict_one(x) or 0.0) - target))
+        model.learn_one(x, target)
+    assert np.mean(found[2500 + n :]) < 1.2 * np.mean(found[1000:1500])
+
+
 def test_what_was_learned_in_a_rough_unit_is_corrected():
     """Without noise, too, though a regressor that has seen none trusts what it learned."""
     found = []

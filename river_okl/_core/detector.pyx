@@ -216,7 +216,7 @@ cdef class Detector(ScaledPoints):
             point = self.points.point(self.nearest[i])
             for key in values.keys() | point.keys():
                 found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / self.found
-        return named(dict(sorted(found.items(), key=lambda item: -item[1])))
+        return dict(sorted(named(found).items(), key=lambda item: -item[1]))
 
     def learn(self, sample, double w):
         """Learn one sample."""

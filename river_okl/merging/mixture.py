@@ -54,7 +54,7 @@ from river_okl.merging.statistics import Moments, followed, pooled
 MODELS = OKL
 
 SCALER: Any = [
-    *(("first", "i8"), ("last", "i8"), ("count", "i8"), ("centred", "?"), ("settled", "?")),
+    *(("first", "i8"), ("last", "i8"), ("count", "i8"), ("skipped", "i8"), ("centred", "?"), ("settled", "?")),
     *(("numbers", "f8", len(NUMBERS)), ("units", "f8", 2)),
 ]
 METRICS, EQUAL = 4, 1  # the number of metrics of ``Distances``, and the one with equal feature weights
@@ -334,7 +334,7 @@ class Merging:
         for e, new, (_, each), end in zip(evidence, learned, self.active, ends, strict=True):
             if end is None:
                 continue
-            present += new * end["count"] / (each.seen + 1 - end["first"])
+            present += new * end["count"] / (each.seen + 1 - end["first"] - end["skipped"])
             count += e * (end["count"] - (before["count"] if before and end["first"] == before["first"] else 0))
             votes += new * (end["centred"] - 0.5)
             gap = min(gap, each.seen - end["last"])
@@ -346,10 +346,10 @@ class Merging:
         last = min(max(first, self.seen - gap, first + count - 1), self.seen)
         known, centred = [end for end in ends if end], votes >= 0.0
         if len(known) == 1:
-            return first, last, count, centred, known[0]["settled"], known[0]["numbers"], known[0]["units"]
+            return first, last, count, 0, centred, known[0]["settled"], known[0]["numbers"], known[0]["units"]
         values = pooled(start, streams)
         numbers = _numbers(values, [end["numbers"] for end in known])
-        return first, last, count, centred, any(end["settled"] for end in known), numbers, _unit(values, centred)
+        return first, last, count, 0, centred, any(end["settled"] for end in known), numbers, _unit(values, centred)
 
     def words(self) -> Positions:
         """Return the hashes of strings that were seen once, at most as many as one mixture stores."""

@@ -179,11 +179,18 @@ class Scaler:
 
     def __init__(self):
         self.seen, self.known, self.first, self.count, self.centred = 0, {}, {}, {}, set()
+        self.last, self.skipped = {}, {}
         self.units, self.settled, self.settled_at = {}, set(), 0
 
     def is_centred(self, name, present):
         """Whether (nearly) all samples since its first have had it, the current one included."""
-        rate = (self.count[name] + present) / (self.seen + 2 - self.first[name])
+        samples, absence = (
+            self.seen + 2 - self.first[name] - self.skipped[name],
+            self.seen + 1 - present - self.last[name],
+        )
+        if absence > 30 and (present or absence <= self.count[name]):  # a sensor that fails for a while
+            samples -= absence - 30
+        rate = (self.count[name] + present) / samples
         return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
 
     def scaled(self, x):
@@ -213,12 +220,15 @@ class Scaler:
         for name, value in x.items():
             if name not in self.known:
                 self.known[name], self.first[name], self.count[name] = Running(), self.seen + 1, 0
+                self.last[name], self.skipped[name] = self.seen, 0
                 centred = self.seen == 0
             else:
                 centred = self.is_centred(name, True)
                 if centred != (name in self.centred):
                     self.settled.discard(name)
             (self.centred.add if centred else self.centred.discard)(name)
+            self.skipped[name] += max(0, self.seen - self.last[name] - 30)
+            self.last[name] = self.seen + 1
             self.count[name] += 1
             if self.known[name].add(value):
                 self.settled.discard(name)

@@ -11,6 +11,7 @@ from river_okl._core.store.table cimport Conversion
 cdef struct Feature:
     int64_t first, last         # index of the first and last sample with it
     int64_t count               # samples with it
+    int64_t skipped             # samples without it that do not count
     Running values              # statistics of the values seen
     double centre, size         # the unit in force, if it is ``settled``
     bint settled
