@@ -134,7 +134,7 @@ def table() -> str:
         row = [found[model][column] for column in columns]
         rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
     commit = stored(unseen_second.FILE)[next(iter(unseen_second.STREAMS)), "OKL"]["commit"]
-    where = f"`OKL…` at {commit}, {times['machine']} Times include encoders and scalers."
+    where = f"`OKL…` at {commit}. Times, with encoders and scalers: {times['machine']}"
     return f"{runner.table(['model', *columns], rows)}\n\n{where} {mixed()}\n"
 
 
