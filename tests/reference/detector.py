@@ -136,7 +136,7 @@ class Detector:
                 self.tokens -= cost * learns
         moved = self.crowd > 0.5
         if learns:
-            self.remember(x, z, numbers, q, w, usual=w > 0.0 and (moved or not strange))
+            self.remember(x, z, numbers, q, w, usual=w > 0.0 and self.seen > 0 and (moved or not strange))
             if self.seen >= self.next_update:
                 early = [n for n in (2, 3, 5, 8, 12, 20, 35, 60) if n > self.seen]
                 self.next_update = early[0] if early else self.seen + min(2000, self.seen // 16)
