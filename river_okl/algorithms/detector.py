@@ -84,7 +84,7 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    ROCAUC: 94.72%
+    ROCAUC: 94.70%
 
     """
 
