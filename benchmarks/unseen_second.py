@@ -23,8 +23,8 @@ INTRO = """\
 after the code of this release and before any model had run on one of them, ours or River's. Streams were chosen by
 their columns, their number of rows and the order of the rows. The correlation of each column with the target was
 computed once, to find columns that give it away; none was left out for it. The models ran once, every stream is shown,
-and no decision was made by the results. `OKL` ran at de5389901, and again after each later change of its code, none of
-which concerned these tables: all of its numbers were the same.
+and no decision was made by the results. `OKL` ran at de5389901, and again after each later change of its code: all of
+its numbers stayed the same.
 
 Of a table with more than 20,000 rows the first 20,000 are used, in the order of time or after shuffling; the second and
 third set of a stream in time begin in its middle and near its end. A stream in time with at most 20,000 rows is the

@@ -235,9 +235,7 @@ def equations() -> str:
     for path in sorted((ROOT / "river_okl" / "algorithms").glob("*.py")):
         for line in path.read_text(encoding="utf-8").splitlines():
             code, hash_sign, comment = line.partition("  # ")
-            if hash_sign and re.search(r"\beq\.|\bline \d|algorithm|theorem|[←√α-ω]", comment, re.I):
-                if not code.strip():
-                    continue
+            if code.strip() and hash_sign and re.search(r"\beq\.|\bline \d|algorithm|theorem|[←√α-ω]", comment, re.I):
                 shown = code.strip().replace("|", "\\|").replace("`", "")
                 rows.append(f"| {path.name} | {comment.strip().replace('|', chr(92) + '|')} | `{shown}` |")
     return "\n".join(rows)

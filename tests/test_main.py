@@ -375,11 +375,13 @@ def test_the_task_may_be_given(path, capsys):
 def test_a_table_needs_duckdb(path, capsys, monkeypatch):
     """And a data set, or a libsvm file, does not."""
     path.write_text("0 1:1\n1 1:2\n" * 30)
-    for name in ("duckdb", "river_okl.files.table"):
+    ours = "river_okl.files.table", "river_okl.files.texts", "river_okl.files.query"
+    for name in ("duckdb", *ours):
         monkeypatch.setitem(sys.modules, name, None)
     run(capsys, "--data", str(path), "RBPClassifier")
     run(capsys, "--samples", "20", "RBPClassifier")
-    monkeypatch.delitem(sys.modules, "river_okl.files.table")
+    for name in ours:
+        monkeypatch.delitem(sys.modules, name)
     path.write_text("a,b\n1,2\n")
     assert "pip install 'river_okl[cli]'" in complaint(capsys, "--data", str(path), "RBPClassifier")
 

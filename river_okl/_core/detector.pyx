@@ -241,7 +241,7 @@ cdef class Detector(ScaledPoints):
                 cost = 1.0 if self.distances.to_previous(x) < ALIKE * self.distances.mean_distance(METRIC) else UNLIKE
                 learns = self.tokens >= cost
                 self.tokens -= cost * learns
-        # the first sample of a stream is its own mean: of sparse data it would be a point without features, near to all
+        # the first sample is its own mean: of sparse data it would be a point without features, close to all others
         candidate = w > 0.0 and self.scaler.seen > 0 and (self.crowd > 0.5 or not strange)
         if learns:
             if candidate:

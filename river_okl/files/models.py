@@ -67,7 +67,8 @@ def as_in_files(value: Any, kind: str) -> Any:
     if isinstance(value, datetime.datetime) and kind == "DATE":
         return value.date()
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone(datetime.UTC)
+        with contextlib.suppress(OverflowError):  # in the years 1 and 9999
+            return value.astimezone(datetime.UTC)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) and kind.startswith("TIMESTAMP"):
         return datetime.datetime.combine(value, datetime.time.min)
     return value

@@ -1,26 +1,21 @@
-"""Tables as streams: CSV, Parquet and JSON files, compressed or not, as DuckDB reads them.
+"""Tables as streams: CSV, Parquet and JSON files, compressed or not.
 
-Types of columns are DuckDB's, from all rows, and so are errors.  Two rules are added.  A column of text of which all
-cells are numbers, with blanks or plus signs, has numbers; with leading zeros it has codes.  A column of text of which
-most cells are numbers or dates is an error, because a single bad cell would turn thousands of numbers into strings.
+Types of columns are DuckDB's, from all rows, and so are errors (query.py); those of columns of text are checked
+(texts.py).
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import glob
 import re
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
-from river_okl.files.models import DATE_TEXT, MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema, gaps_of
+from river_okl.files.models import MULTICLASS, NUMBER, REGRESSION, STRING, TABLE, Schema
+from river_okl.files.query import INTEGER, Table, kind_of_type, listed
 from river_okl.files.stream import (
     MANY_LABELS,
     Again,
@@ -32,237 +27,10 @@ from river_okl.files.stream import (
     nearest,
     option,
 )
+from river_okl.files.texts import types_of_texts
 from river_okl.labels import MAX_LABELS as MAX_CLASSES
 
-try:
-    import duckdb
-except ImportError:
-    raise UsageError("--data needs DuckDB for tables: pip install 'river_okl[cli]'") from None
-
-MAX_NAMES = 30  # columns that an error lists
-AGREEING = 0.8  # share of numbers (or dates) from which other cells in a column are errors
 LISTED_LABELS = 10
-MOST_SKIPPED = 20  # lines before the header; more are rows
-INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
-SETTINGS = {"memory_limit": "1GB", "temp_directory": tempfile.gettempdir(), "TimeZone": "UTC"}
-PLAIN = r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"  # a number, not a code such as 007
-DAY_FIRST = r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})( +[0-9]{1,2}:.*)?\s*"  # or the month
-DAYS = [form.replace("/", mark) for mark in "./-" for form in ("%d/%m/%y", "%m/%d/%y", "%d/%m/%Y", "%m/%d/%Y")]
-TIMES = "", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"
-FORMATS = [day + time for day in DAYS for time in TIMES]
-AT_ONCE = 50  # columns in a query: DuckDB's time is quadratic in their number
-CASTS = {  # what most cells of a column of text may be
-    "numbers": "try_cast({0} AS DOUBLE)",
-    "dates": "try_cast({0} AS TIMESTAMP)",
-    "numbers with commas": "try_cast(replace(nullif({0}, replace({0}, ',', '')), ',', '.') AS DOUBLE)",
-}
-
-
-def matches(pattern: str, text: str = "{0}") -> str:
-    """Return SQL that is NULL unless a text matches a pattern."""
-    return f"nullif(regexp_full_match({text}, {quoted(pattern)}), false)"
-
-
-def quoted(value: Any) -> str:
-    """Return a value as a literal of SQL."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{quoted(key)}: {quoted(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(quoted, value))}]"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value).lower()
-
-
-def given(options: dict[str, Any]) -> str:
-    """Return options in a call of SQL."""
-    return "".join(f", {name}={quoted(value)}" for name, value in options.items())
-
-
-def column(name: str) -> str:
-    """Return the name of a column in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-class Table:
-    """A file as DuckDB sees it; ``options`` are those of ``read_csv`` that are not to be inferred."""
-
-    def __init__(self, source: Source, options: dict[str, Any]):
-        self.source = source
-        self.path = glob.escape(str(source.path)) if source.path.exists() else str(source.path)
-        self.skipped = 0  # lines before the header
-        self.options: dict[str, Any] = {}
-        begin = source.begin(100)
-        suffixes = [suffix.lower() for suffix in source.path.suffixes]
-        gaps = {"nullstr": options.get("nullstr", [""])}
-        if begin.startswith(b"PAR1") or ".parquet" in suffixes:
-            self.reader, self.options = "read_parquet", gaps
-        elif re.match(rb'\s*(\{\s*"|\[\s*\{)', begin) or {".json", ".jsonl", ".ndjson"} & {*suffixes}:
-            self.reader, self.options = "read_json", gaps | {"sample_size": -1}
-        else:
-            self.reader, self.options = "read_csv", options
-            if source.encoding is not None:
-                self.options = options | {"encoding": {"iso8859-1": "latin-1"}.get(source.encoding, source.encoding)}
-            if begin.startswith(b"\x1f\x8b"):
-                self.options = self.options | {"compression": "gzip"}
-        self.types: dict[str, str] = self.sniffed() if self.reader == "read_csv" else self.described()
-
-    def sniffed(self) -> dict[str, str]:
-        """Infer the layout of a CSV file, and the types of its columns, from all rows; of several files, from all."""
-        options, paths = self.options, sorted(glob.glob(self.path)) or [self.path]
-        self.several = len(paths) > 1
-        found: dict[str, dict[str, str]] = {}
-        for path in paths:
-            types = self.sniffed_file(glob.escape(path), options)
-            for others in found.values():
-                if types.keys() != others.keys():
-                    raise UsageError(f"{path} has the columns {listed([*types])}, other files {listed([*others])}")
-            found[path] = types
-        return {name: self.common_type(name, found) for name in types}
-
-    def common_type(self, name: str, found: dict[str, dict[str, str]]) -> str:
-        """Return the type of a column in all files, given the types of each; a file without values has none."""
-        texts = [path for path, types in found.items() if kind_of_type(types[name]) == STRING]
-        if 0 < len(texts) < len(found):
-            empty = [path for path in texts if not self.has_values(path, name)]
-            found = {path: types for path, types in found.items() if path not in empty}
-        types = [types[name] for types in found.values()]
-        if len({kind_of_type(each) for each in types}) > 1:
-            return STRING
-        return next((each for each in types if not INTEGER.fullmatch(each)), types[0])
-
-    def has_values(self, path: str, name: str) -> bool:
-        """Return whether a column of a CSV file has a value."""
-        file = f"{quoted(glob.escape(path))}{given(self.options | {'all_varchar': True})}"
-        ((count,),) = self.query(f"SELECT count({column(name)}) FROM read_csv({file})")
-        return count > 0
-
-    def sniffed_file(self, path: str, options: dict[str, Any]) -> dict[str, str]:
-        """Infer the layout and the types of one file."""
-        if options.get("decimal_separator") == ",":  # DuckDB would also try it as the separator of fields
-            for delimiter in ";\t|":
-                with contextlib.suppress(UsageError):
-                    types = self.sniffed_as(path, options | {"delim": delimiter})
-                    if len(types) > 1 and not self.skipped:
-                        return types
-        types = self.sniffed_as(path, options)
-        for name in "dateformat", "timestampformat":
-            form = self.options.get(name, "")
-            if form.startswith("%y") and name not in options and self.varies_like_a_day(path, types, name):
-                found, day_first = self.options, f"%d{form[2:6]}%y{form[8:]}"
-                if self.sniffed_as(path, options | {name: day_first}) != types:
-                    self.options = found
-        return types
-
-    def varies_like_a_day(self, path: str, types: dict[str, str], name: str) -> bool:
-        """Return whether what a format takes for the year has at least as many values as what it takes for the day."""
-        kind = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}[name]
-        cell = column(next(each for each, of_column in types.items() if of_column == kind))
-        file = f"{quoted(path)}{given(self.options | {'auto_detect': False, 'columns': types})}"
-        ((years, days),) = self.query(
-            f"SELECT count(DISTINCT year({cell})), count(DISTINCT day({cell})) FROM read_csv({file})"
-        )
-        return years >= days
-
-    def sniffed_as(self, path: str, options: dict[str, Any]) -> dict[str, str]:
-        """Infer what the options leave open of one file."""
-        called = f"{quoted(path)}{given(options)}"
-        try:
-            (found,) = self.query(f"SELECT * FROM sniff_csv({called}, sample_size=-1)")
-        except UsageError:  # a bad row, which is named when it is read by the layout of the first rows
-            [*self.query(f"SELECT count(*) FROM read_csv({called}, sample_size=1)")]
-            raise
-        delimiter, quote, escape, line, comment, self.skipped, header, columns, date, timestamp, *_ = found
-        if self.skipped > MOST_SKIPPED:
-            raise UsageError(
-                f"{path}: line {self.skipped + 1} and those after it have other fields than the lines before"
-            )
-        layout = {"delim": delimiter, "quote": quote, "escape": escape, "comment": comment, "new_line": line}
-        layout = {name: "" if value == "(empty)" else value for name, value in layout.items()}
-        if self.several and quote == "(empty)":  # as in the files before
-            layout |= {name: self.options.get(name, '"') for name in ("quote", "escape")}
-        if self.several or not line.startswith("\\"):  # of a file of one line
-            del layout["new_line"]
-        formats = {"dateformat": date, "timestampformat": timestamp}
-        formats = {name: form for name, form in formats.items() if form}
-        self.options = {**options, **layout, **formats, "skip": self.skipped, "header": header}
-        return {each["name"]: each["type"] for each in columns}
-
-    def described(self) -> dict[str, str]:
-        return {name: kind for name, kind, *_ in self.query(f"DESCRIBE FROM {self.source_of({})}")}
-
-    def source_of(self, types: dict[str, str]) -> str:
-        """Return the table in SQL; columns of a CSV file are read with these types."""
-        options = dict(self.options)
-        if self.reader != "read_csv":
-            del options["nullstr"]
-        else:
-            options |= {"auto_detect": False, "columns": {name: types.get(name, STRING) for name in self.types}}
-        return f"{self.reader}({quoted(self.path)}{given(options)})"
-
-    def select(self, what: str, types: dict[str, str], end: str = "") -> str:
-        """Return a query; ``what`` has the names of columns, which are cast to these types."""
-        casts = {name: f"CAST({column(name)} AS {kind})" for name, kind in types.items()}
-        gaps = ["nan", *map(str, sorted(gaps_of(self.options)))]
-        for name, kind in types.items():
-            for gap in gaps if kind_of_type(kind) == NUMBER else ():
-                casts[name] = f"nullif({casts[name]}, {quoted(gap)}::DOUBLE)"
-            for gap in self.options["nullstr"] if kind == STRING and self.reader != "read_csv" else ():
-                casts[name] = f"nullif({casts[name]}, {quoted(gap)})"
-        cells = ", ".join(f"{cast} AS {column(name)}" for name, cast in casts.items())
-        return f"SELECT {what} FROM (SELECT {cells} FROM {self.source_of(types)}) {end}"
-
-    def is_text(self, kind: str) -> bool:
-        """Return whether a column of this type holds texts, or dates that DuckDB has read without a format."""
-        return kind == STRING or (kind != NUMBER and self.reader == "read_csv" and not self.has_format(kind))
-
-    def has_format(self, kind: str) -> bool:
-        """Return whether dates of this type are read by a format."""
-        return ("dateformat" if kind == "DATE" else "timestampformat") in self.options
-
-    def options_to_keep(self) -> dict[str, Any]:
-        """Return the options by which other files are read like this one."""
-        kept = "nullstr", "decimal_separator", "header", "dateformat", "timestampformat"
-        return {name: self.options[name] for name in kept if name in self.options}
-
-    def counts(self, names: list[str], types: dict[str, str]) -> tuple[int, ...]:
-        """Return the number of rows, and of the values in each of these columns; all columns are read."""
-        counts = ", ".join(f"count({column(name)})" for name in names)
-        (found,) = self.query(self.select(f"count(*), {counts}", types))
-        return found
-
-    def targets(self, name: str, types: dict[str, str]) -> list[Any]:
-        """Return the different values of the target, not many more than there may be labels."""
-        cell = column(name)
-        end = f"WHERE {cell} IS NOT NULL LIMIT {MAX_CLASSES + 2}"
-        return [value for (value,) in self.query(self.select(f"DISTINCT {cell}", types, end))]
-
-    def query(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query in the order of the file; errors are DuckDB's, without our query."""
-        try:
-            with duckdb.connect() as connection:
-                for name, value in SETTINGS.items():
-                    connection.execute(f"SET {name}={quoted(value)}")
-                found = connection.execute(sql)
-                while rows := found.fetchmany(1000):
-                    yield from rows
-        except duckdb.Error as error:
-            text = re.split(r"\n\nLINE \d|\n\n +file = ", str(error))[0]
-            if bad := re.search(r'converting column "(.*)"\.', text):
-                text = f"{text.partition(chr(10) * 2 + 'Column')[0]}: {option('--string', bad[1])}"
-            raise UsageError(f"{self.source.name}: {text}") from None
-
-
-def kind_of_type(name: str) -> str:
-    """Return the type in which a feature of a type of DuckDB is read: a number, a date or a string."""
-    if INTEGER.fullmatch(name) or name in ("FLOAT", "DOUBLE") or name.startswith("DECIMAL"):
-        return NUMBER
-    if name.startswith(("DATE", "TIMESTAMP")):
-        return "TIMESTAMP" if name.startswith("TIMESTAMP_") else name
-    return STRING
-
-
-def listed(names: list[str]) -> str:
-    more = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def read_table(source: Source, reading: Reading, schema: Schema | None) -> Stream:
@@ -300,8 +68,7 @@ def _read_new(table: Table, reading: Reading) -> Stream:
             f"every row has as many as the first"
         )
     texts = [name for name in (*columns, target) if table.is_text(kinds[name]) and name not in reading.strings]
-    for i in range(0, len(texts), AT_ONCE):
-        kinds |= _types_of_texts(table, {name: kinds[name] for name in texts[i : i + AT_ONCE]})
+    kinds |= types_of_texts(table, {name: kinds[name] for name in texts})
     if kinds[target] not in (NUMBER, STRING):
         raise UsageError(
             f"{where}: the target {shown(target)} is a date: choose another --target, or {option('--string', target)}"
@@ -353,70 +120,6 @@ def _read_new(table: Table, reading: Reading) -> Stream:
         warnings=tuple(warnings),
         schema=schema,
     )
-
-
-def _types_of_texts(table: Table, kinds: dict[str, str]) -> dict[str, str]:
-    """Return types of columns of text: numbers or dates if all cells are.  An error names a column if most are."""
-    mark = quoted(table.options.get("decimal_separator", "."))
-    own = [table.options[name] for name in ("dateformat", "timestampformat") if name in table.options]
-    tests = {
-        "values": "{0}",
-        "plain numbers": matches(PLAIN, f"replace({{0}}, {mark}, '.')"),
-        "dates as texts": matches(DATE_TEXT),
-        "days first": matches(DAY_FIRST),
-        "dates in this format": f"try_strptime({{0}}, {quoted(own)})" if own else "NULL",
-        **CASTS,
-    }
-    cells = ", ".join(f"count({test.replace('{0}', column(name))})" for name in kinds for test in tests.values())
-    (found,) = table.query(table.select(cells, dict.fromkeys(kinds, STRING)))
-    types, is_csv = dict.fromkeys(kinds, STRING), table.reader == "read_csv"
-    for name, each in zip(kinds, np.reshape(found, (-1, len(tests))).tolist(), strict=True):
-        count = dict(zip(tests, each, strict=True))
-        n, kind = count["values"], "TIMESTAMP" if kinds[name] == STRING else kinds[name]
-        if is_csv and 0 < n == count["plain numbers"]:
-            types[name] = NUMBER
-        elif is_csv and 0 < n == count["dates as texts"] and not table.has_format(kind):
-            types[name] = kind
-        elif is_csv and 0 < AGREEING * n <= count["dates in this format"] < n:
-            advice = _advice(table, name, "dates", tests["dates in this format"], n - count["dates in this format"])
-            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{advice}")
-        elif is_csv and 0 < AGREEING * n <= count["days first"] and (advice := _format(table, name)):
-            raise UsageError(f"{table.source.name}, column {shown(name)} has dates{advice}")
-        else:
-            for what, cast in CASTS.items():
-                if 0 < AGREEING * n <= count[what] and (count[what] < n or "commas" in what):
-                    advice = _advice(table, name, what, cast, n - count[what])
-                    raise UsageError(f"{table.source.name}, column {shown(name)} has {what}{advice}")
-    return types
-
-
-def _format(table: Table, name: str) -> str:
-    """Describe the format of most of the first times in a column of text, as advice; nothing if no format fits."""
-    counts = ", ".join(f"count(try_strptime(cell, {quoted(form)}))" for form in FORMATS)
-    first = table.select(f"{column(name)} AS cell", {name: STRING}, f"WHERE {column(name)} IS NOT NULL LIMIT 1000")
-    ((text, *of_format),) = table.query(f"SELECT first(cell), {counts} FROM ({first})")
-    if not any(of_format):
-        return ""
-    form = FORMATS[int(np.argmax(of_format))]
-    return f" such as {shown(text)}: {option('--date-format', form)}, or {option('--string', name)}"
-
-
-def _advice(table: Table, name: str, what: str, cast: str, others: int) -> str:
-    """Describe the cells of a column that are not numbers or dates, with a remedy."""
-    if "commas" in what and table.reader == "read_csv":
-        return f": --decimal ',' if these are decimal marks, or {option('--string', name)}"
-    cell = column(name)
-    ((row, text),) = table.query(
-        f"SELECT * FROM ({table.select(f'row_number() OVER () AS row, {cell} AS cell', {name: STRING})}) "
-        f"WHERE cell IS NOT NULL AND {cast.replace('{0}', 'cell')} IS NULL LIMIT 1"
-    )
-    place, remedy = f"row {row}", option("--string", name)
-    if table.reader == "read_csv":
-        place = f"line {row + table.skipped + table.options['header']}"
-        if table.options["delim"] not in text:
-            remedy = f"if it is a gap, {option('--na', text)}, or {remedy}"
-    more = f" and {others - 1:,} more" if others > 1 else ""
-    return f", except for {shown(text)} in {place}{more}: {remedy}"
 
 
 # A table with a known schema --------------------------------------------------------------------------------------
