@@ -238,6 +238,8 @@ def test_rows_as_text_have_the_hours_of_the_file(tmp_path, zone):
         assert [stream.schema.sample({"t": each}) for each in texts] == [x for x, _ in samples]
         day = np.datetime64(samples[0][0]["t"], "ns")
         assert encode(stream.schema.sample({"t": day})) == encode(samples[0][0])
+    last = datetime.datetime.max.replace(tzinfo=datetime.timezone(-datetime.timedelta(hours=5)))
+    assert stream.schema.sample({"t": last}) == {"t": last}, "which is not in UTC's years"
     dates = of_text(tmp_path, "t,y\n2024-01-02,1\n2024-01-03,2\n")[0].schema
     assert dates.sample({"t": datetime.datetime(2024, 1, 2, 5)}) == {"t": datetime.date(2024, 1, 2)}
 
