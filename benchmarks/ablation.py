@@ -34,10 +34,7 @@ OF_CLASSES = {
     "Gaussian processes and pool": [DICTIONARY, "pool"],
     "linear and quadratic": ["linear"],
     "logistic": ["logistic"],
-    "neighbours": ["neighbours"],
-    "forest of all features": ["forest"],
-    "forest of half of them": ["random_forest"],
-    "both forests": ["forest", "random_forest"],
+    "memory": ["memory"],
     "naive Bayes": ["bayes"],
     "stack": ["stack"],
 }

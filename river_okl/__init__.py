@@ -30,6 +30,7 @@ The map of the house::
         loops/      C: the vector loops
         function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
         gaussian/   the posterior of a Gaussian process on a dictionary, and a single process
+        memory/     the latest samples, boosted trees that are built from them, and neighbours among them
         mixture/    OKL: one file per expert, and the mixture
 """
 

@@ -66,9 +66,9 @@ def shares(cls):
 
 
 def small(cls, **options):
-    """A model with at most 8 support vectors, if the class has a bound, and a seed, if it has one."""
+    """A model with at most 8 support vectors and 200 rows, if the class has these bounds, and a seed, if it has one."""
     names = parameters(cls)
-    defaults = {"budget": 8, "seed": 42, "n_components": 20}
+    defaults = {"budget": 8, "memory": 200, "seed": 42, "n_components": 20}
     return cls(**{name: value for name, value in {**defaults, **options}.items() if name in names})
 
 

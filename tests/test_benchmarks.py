@@ -480,7 +480,7 @@ def test_long(fresh, tmp_path, monkeypatch):
 
 
 def test_ablation(small, tmp_path):
-    parts = [*ablation.KERNELS, "stack", "neighbours"]
+    parts = [*ablation.KERNELS, "stack", "memory", "neighbours"]
     text = page(tmp_path, "ablation", "--streams", "Bananas", "LED", "Friedman", "--parts", *parts)
     kernels = text.partition("\n## 0. Without kernels\n")[2].partition("\n## ")[0]
     assert kernels.count("\n| Classification | ") == 3 and kernels.count("\n| Regression | ") == 1

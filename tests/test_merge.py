@@ -449,10 +449,10 @@ def test_a_merged_mixture_has_counted_all_samples(cls):
 def test_averages_stay_within_bounds_despite_rounding():
     """Eleven fractions of unequal samples add up to more than 1, which moved values at a bound beyond it."""
     stream = [*synth.SEA(seed=1).take(2_700)]
-    start = learn(river_okl.OKLClassifier(budget=64), stream[:1_500])  # the neighbors count 1,000 samples at most
+    start = learn(river_okl.OKLClassifier(budget=64), stream[:1_500])  # naive Bayes counts 1,000 values at most
     models = trained(start, *(stream[1_500 + 100 * k :][: 90 + k] for k in range(11)))
-    counts = river_okl.merge(models, start=start)._f.state()["neighbours"]["counts"]
-    assert counts.max() == 1_000.0
+    seen = river_okl.merge(models, start=start)._f.state()["bayes"]["seen"]
+    assert seen.max() == 1_000.0
 
 
 # Invalid starts ---------------------------------------------------------------------------------------------------
@@ -657,33 +657,27 @@ def test_linear_estimates_merge_in_the_units_of_the_merged_target():
     assert 100.0 < constant < 103.0
 
 
-def test_a_merged_forest_has_a_tree_of_each_shard_in_turn():
-    """Tree t of the merged model, statistics included, is tree t of some shard, each of another, in the same units."""
-    rows = list(synth.RandomTree(seed_tree=1, seed_sample=1).take(5000))
-    start = learn(river_okl.OKLClassifier(), rows[:1000])
-    models = trained(start, *(rows[at : at + 1000] for at in range(1000, 5000, 1000)))
+def test_a_merged_memory_has_the_rows_of_all_shards():
+    """Those of the start once and first, then those of the shards in turn, in the units of the merged model."""
+    rows = list(synth.RandomTree(seed_tree=1, seed_sample=1).take(2300))
+    start = learn(river_okl.OKLClassifier(), rows[:300])
+    models = trained(start, *(rows[at : at + 500] for at in range(300, 2300, 500)))
     merged = river_okl.merge(models, start=start)
-
-    def trees(model):
-        """Each tree's nodes, leaves and statistics."""
-        forest = model._f.state()["random_forest"]
-        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))
-        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
-        for t, (start, end) in enumerate(itertools.pairwise(leaves)):
-            nodes = slice(2 * start - t, 2 * end - t - 1)
-            parts = [forest[name][nodes] for name in ("features", "cuts", "children")]
-            parts += [forest[name][start:end] for name in ("learning", "errors", "counts")]
-            yield [*parts, *(part[slice(*blocks[t : t + 2])] for part in forest["blocks"].values())]
-
-    scaler = merged._f.state()["scaler"]
-    units = zip(scaler["names"], scaler["settled"], scaler["units"].tolist(), strict=True)
-    units = {name: unit for name, settled, unit in units if settled}
-    for model in models:
-        model._f.adopt_units(units)
-    each = [list(trees(model)) for model in models]
-    found = [
-        [i for i, own in enumerate(each) if all(map(np.array_equal, tree, own[t]))]
-        for t, tree in enumerate(trees(merged))
-    ]
-    assert sorted(i for owners in found for i in owners) == [0, 1, 2, 3]
+    memory, scaler = merged._f.state()["memory"], merged._f.state()["scaler"]
+    unit = dict(zip(scaler["names"], scaler["units"].tolist(), strict=True))
+    in_turn = rows[:300] + [rows[300 + 500 * k + i] for i in range(500) for k in range(4)]
+    for column, place in enumerate(memory["rows"]["places"].tolist()):
+        name = scaler["names"][scaler["places"].tolist().index(place)]
+        centre, size = unit[name]
+        found = centre + size * memory["rows"]["values"][column].astype(float)
+        expected = [x[name] for x, _ in in_turn]
+        # a shard's unit moves from sample to sample at first, and with it the rows before
+        assert np.median(abs(np.sort(found) - np.sort(expected))) < 0.05 * size
+    targets = np.array([merged._labels.positions[y] for _, y in in_turn])
+    for found, expected in zip(*(np.split(y, [300]) for y in (memory["rows"]["targets"], targets)), strict=True):
+        together = (-1, 4 if len(found) == 2000 else 1)  # rows of one age are in no order
+        assert np.array_equal(*(np.sort(y.reshape(together)) for y in (found, expected)))
+    assert memory["trees"]["grown"] == 60 + max(model._f.state()["memory"]["trees"]["grown"] for model in models)
     merged._f._check()
+    right = sum(merged.predict_one(x) == y for x, y in in_turn)
+    assert right > 0.9 * len(in_turn)

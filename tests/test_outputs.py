@@ -127,7 +127,7 @@ def stop_at_250(monkeypatch, error):
 
     class Stopping(real):
         def learn_one(self, x, y, w=1.0):
-            if len(self._f.points) == 249:
+            if self._f.seen == 249:
                 raise error
             super().learn_one(x, y, w)
 

@@ -182,7 +182,10 @@ def test_heavy_first_weights_do_not_silence_the_others(cls, weight, heavy):
 
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor, river_okl.OKLDetector])
 def test_units_in_force_are_converted_exactly(cls):
-    """Points are the same in the features' own units, and so are functions of them, whatever the units in force."""
+    """Points are the same in the features' own units, and so are functions of them, whatever the units in force.
+
+    So are the values and thresholds of a memory, but distances between bytes are not.
+    """
     model, task = cls(), "regression" if cls is river_okl.OKLRegressor else "classification"
     stream = [({name: 3.0 * v + 40.0 for name, v in x.items()}, y) for x, y in streams.dense(task, n=400)]
     for x, y in stream:
@@ -202,9 +205,42 @@ def test_units_in_force_are_converted_exactly(cls):
         assert raw[0] == pytest.approx(raw[1], rel=1e-5)
     if cls is river_okl.OKLDetector:
         return
+    if cls is river_okl.OKLClassifier:
+        compare_memories(f, other, own, units)
+        return
     for x, _ in stream[:50]:
         found = [g.predict(x)[0] if task == "regression" else g.probabilities(x)[1] for g in (f, other)]
         assert found[0] == pytest.approx(found[1], abs=0.1 * (f.state()["size"] if task == "regression" else 1.0))
+
+
+def compare_memories(f, other, own, units):
+    """In the features' own units values, edges and thresholds are the same, and codes and leaves are as they were."""
+    memories = [each.state()["memory"] for each in (f, other)]
+    names = dict(zip(f.state()["scaler"]["places"].tolist(), f.state()["scaler"]["names"], strict=True))
+    by_column = [names[place] for place in memories[0]["rows"]["places"].tolist()]
+    for column, name in enumerate(by_column):
+        values, edges = (
+            [
+                unit[name][0] + unit[name][1] * each["rows"][part][column]
+                for unit, each in zip((own, units), memories, strict=True)
+            ]
+            for part in ("values", "edges")
+        )
+        n = memories[0]["rows"]["n_edges"][column]
+        np.testing.assert_allclose(*values, rtol=1e-5)
+        np.testing.assert_allclose(edges[0][:n], edges[1][:n], rtol=1e-5)
+    trees = [each["trees"] for each in memories]
+    split = (trees[0]["thresholds"] < 2.0**99) & (trees[0]["thresholds"] > -(2.0**99))
+    assert split.any() and (split == (trees[1]["thresholds"] < 2.0**99) & (trees[1]["thresholds"] > -(2.0**99))).all()
+    for tree, node in zip(*np.nonzero(split), strict=True):
+        name = by_column[trees[0]["columns"][tree, node]]
+        one, other = (
+            unit[name][0] + unit[name][1] * each["thresholds"][tree, node]
+            for unit, each in zip((own, units), trees, strict=True)
+        )
+        assert one == pytest.approx(other, rel=1e-5)
+    for part, name in (("rows", "codes"), ("trees", "leaf"), ("trees", "sums")):
+        assert np.array_equal(*(each[part][name] for each in memories))
 
 
 def test_shards_in_different_units_are_merged_in_one():

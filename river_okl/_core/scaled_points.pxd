@@ -21,7 +21,7 @@ cdef class ScaledPoints(Table):
     cdef bint fresh                         # the answer belongs to the last sample and the current model
     cdef Py_ssize_t encoded                 # items of the given sample; the centred features that it lacks follow
     cdef bint lacking
-    cdef double *values                     # [values_allocated] scaled
+    cdef double *values                     # [values_allocated] scaled; then as many before they were clipped
     cdef Py_ssize_t values_allocated
     cdef uint64_t rest                      # sum of the hashes of its strings that are not features
 

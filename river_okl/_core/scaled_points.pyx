@@ -117,6 +117,7 @@ cdef class ScaledPoints(Table):
     cdef int scale(self, Sample *x, Py_ssize_t size) except -1:
         """Scale the items of a sample, ``size`` given ones, and add the centred features that it lacks."""
         cdef Py_ssize_t i, lacking, allocated
+        cdef double *unclipped
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
@@ -125,16 +126,20 @@ cdef class ScaledPoints(Table):
         reserve_sample(&self.samples[1 - self.last], size + lacking)
         if size + lacking > self.values_allocated:
             allocated = max(8, size + lacking, 2 * self.values_allocated)
-            self.values = self.doubles(self.values, 0, allocated)
+            self.values = self.doubles(self.values, 0, 2 * allocated)
             self.values_allocated = allocated
+        unclipped = self.values + self.values_allocated
         for i in range(size):
-            self.values[i] = self.scaler.scaled(x.places[i], x.numbers[i])
+            unclipped[i] = self.scaler.unclipped(x.places[i], x.numbers[i])
+            self.values[i] = self.scaler.clipped(unclipped[i])
         if lacking:
             self.complete(x)
         if self.points.single:
             for i in range(x.size):
                 self.values[i] = <float> fmin(fmax(self.values[i], -farthest), farthest)
-        x.scaled = self.values
+        for i in range(size, x.size):  # absent ones
+            unclipped[i] = self.values[i]
+        x.scaled, x.unclipped = self.values, unclipped
         return 0
 
     @property

@@ -7,6 +7,7 @@ cdef extern from "variants.h":
     const Loops *find_loops(const char *name)
     const Linalg *find_linalg(const char *name)
     const Fourier *find_fourier(const char *name)
+    const Scans *find_scans(const char *name)
 
 SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
 """The variants of the vector loops that this build and processor support, the widest last."""
@@ -20,3 +21,4 @@ if SIMD not in SIMD_VARIANTS:
 loops = find_loops(SIMD.encode())
 linalg = find_linalg(SIMD.encode())
 fourier = find_fourier(SIMD.encode())
+scans = find_scans(SIMD.encode())

@@ -25,6 +25,7 @@ from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
+LARGEST_MEMORY = 2**20  # samples
 LATEST = 3  # recent samples kept per point of a regression's dictionary
 
 
@@ -100,10 +101,10 @@ class OKL(PredictiveModel):
 class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: no tuning, no scaling, bounded memory.
 
-    `OKLClassifier` is a mixture of experts. Kernel machines, linear models, nearest neighbours and trees
-    predict side by side, and each is weighted by its recent performance. Use it when you do not know which
-    kind of model suits the stream, or when the stream drifts. It accepts two or more labels and raw features:
-    dense, sparse or both, strings and missing values.
+    `OKLClassifier` is a mixture of experts. Kernel machines, linear models, boosted trees and nearest
+    neighbours predict side by side, and each is weighted by its recent performance. Use it when you do not
+    know which kind of model suits the stream, or when the stream drifts. It accepts two or more labels and
+    raw features: dense, sparse or both, strings and missing values.
 
     Parameters
     ----------
@@ -112,19 +113,24 @@ class OKLClassifier(OKL, PredictiveClassifier):
         estimated from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and
         1.5. The scales adapt to the quality of the predictions.
     budget
-        Maximum number of stored points. The dictionary of the Gaussian processes takes at most 64 of them,
-        and at most half of the budget. Of the other points, three fifths are the pool of the
-        passive-aggressive learner and two fifths are the latest samples. `PerClass(n)` allows n points per
-        label, initially 2n. With it, the pool and the latest samples grow from the third label on.
+        Maximum number of support vectors. The dictionary of the Gaussian processes takes at most 64 of them,
+        and at most half of the budget. The others are the pool of the passive-aggressive learner.
+        `PerClass(n)` allows n support vectors per label, initially 2n. With it, the pool grows from the third
+        label on.
     scale
-        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
-        often absent is divided by its root mean square instead, and not centred. Values farther than five standard
-        deviations from the mean are clipped to that distance. New levels and units of a feature are followed (see
-        Notes). Scaled features are in single precision, unscaled features in double precision.
+        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A
+        feature that is often absent is divided by its root mean square instead, and not centred. Values
+        farther than five standard deviations from the mean are clipped to that distance, except for the
+        trees. New levels and units of a feature are followed (see Notes). Scaled features are in single
+        precision, unscaled features in double precision.
     pending
         Maximum number of predicted samples that wait for their labels. If labels arrive late, the experts are scored on
         the predictions that they made at the time, so these predictions must be stored. With more than 56 labels the
         maximum is lower in proportion. If every label arrives before the next prediction, nothing is stored.
+    memory
+        Maximum number of latest samples that are stored for the trees and the nearest neighbours. Together
+        they take at most 2 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
+        neighbours.
 
     See Also
     --------
@@ -137,10 +143,10 @@ class OKLClassifier(OKL, PredictiveClassifier):
     -----
     - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool
       of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
-      a fourth one is Bayesian. Nearest neighbours are searched among the points and the latest samples. There
-      are two small forests of Hoeffding trees and, for more than two labels, naive Bayes. The stacked
-      regression is a logistic regression on the predictions of all other experts. `experts` returns the
-      mixture weights.
+      a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
+      nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
+      For more than two labels there is naive Bayes. The stacked regression is a logistic regression on the
+      predictions of all other experts. `experts` returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
       0.99 discounts old samples, so that another expert may dominate after a drift.
     - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator
@@ -158,17 +164,21 @@ class OKLClassifier(OKL, PredictiveClassifier):
       sensor's unit has changed, not the relation to the label. If the values return within 2,000 values, a
       short visit is undone, and a longer one gives the feature two levels. Offsets of less than about five
       standard deviations are learned as a change of the data.
-    - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
-      predictions, as in recursive feature machines. The first update is after 200 samples, and later updates
-      are at most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the
-      features that separate the nearest points by label (Relief). Such a feature keeps a weight even if its
-      slopes vanish, and so does, with two labels, a feature on which the residuals of the Gaussian processes
-      depend. `feature_weights` returns the weights.
+    - **Feature weights.** In distances to the points, features are weighted by the mean squared slope of the
+      mixture's own predictions, as in recursive feature machines. The first update is after 200 samples, and
+      later updates are at most 2,000 samples apart. In one of the four metrics of the Gaussian processes, and
+      for the nearest neighbours, a feature is weighted by its share in the gains of the trees instead. A
+      feature therefore keeps a weight even if its slopes vanish. `feature_weights` returns the weights for
+      the points, `feature_importances` the shares.
     - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so
       that it learns a string from a few samples. The covariance takes at most 0.5 MB.
-    - **Trees.** Three of the trees split on any feature. The other four split on half of the features, drawn
-      for each leaf. Each tree weights a sample by a draw from Poisson(6), and restarts if its error rises.
-      Together the trees take at most 0.8 MB with two labels and 4 MB with many, for any number of features.
+    - **Memory.** It stores the latest samples as rows. The first 256 features and strings have a column each.
+      Further ones are hashed, with a sign, into 32 more columns. There are 60 trees of depth 6, with a
+      shrinkage of 0.2. They are rebuilt one by one, in turn, without end. As in gradient boosting, each tree
+      is fitted to what all others leave. A learned sample pays for the building of 60 rows, in pieces, so
+      that no step is long. A tree splits on 16 columns: 10 are drawn by the gains of all trees, 6 at random.
+      For the trees None and NaN have a bin of their own, but the first gap of a feature counts as its mean.
+      If the loss of the trees rises suddenly, the latest 200 rows are kept, and the trees begin anew.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. A sample counts at most ten times, except in the Gaussian processes and the
       passive-aggressive learner. If ten light weights in a row follow at most twenty heavy first ones (at
@@ -184,9 +194,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
     [^4]: [Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. Proceedings of the 13th International Conference on Artificial Intelligence and Statistics, PMLR 9, pp.908-915.](https://proceedings.mlr.press/v9/wang10b.html)
-    [^5]: [Domingos, P. and Hulten, G., 2000. Mining high-speed data streams. Proceedings of the 6th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining, pp.71-80.](https://doi.org/10.1145/347090.347107)
-    [^6]: [Gomes, H.M., Bifet, A., Read, J., et al., 2017. Adaptive random forests for evolving data stream classification. Machine Learning, 106(9), pp.1469-1495.](https://doi.org/10.1007/s10994-017-5642-8)
-    [^7]: [Kira, K. and Rendell, L.A., 1992. The feature selection problem: traditional methods and a new algorithm. Proceedings of the 10th National Conference on Artificial Intelligence, pp.129-134.](https://aaai.org/papers/020-the-feature-selection-problem-traditional-methods-and-a-new-algorithm/)
+    [^5]: [Friedman, J.H., 2001. Greedy function approximation: a gradient boosting machine. Annals of Statistics, 29(5), pp.1189-1232.](https://doi.org/10.1214/aos/1013203451)
+    [^6]: [Ke, G., Meng, Q., Finley, T., et al., 2017. LightGBM: a highly efficient gradient boosting decision tree. Advances in Neural Information Processing Systems, 30, pp.3146-3154.](https://papers.nips.cc/paper_files/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html)
 
     Examples
     --------
@@ -194,13 +203,24 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 91.3%
+    Accuracy: 91.67%
 
     """
 
     _make = ClassMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True, pending: int = 1024):
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        budget: Budget = 1024,
+        scale: bool = True,
+        pending: int = 1024,
+        memory: int = 8192,
+    ):
+        check_whole("memory", memory, 0)
+        if memory > LARGEST_MEMORY:
+            raise ValueError(f"memory is {memory!r}; it must be at most {LARGEST_MEMORY:,} samples")
         if isinstance(budget, PerClass):
             points, each = 2 * budget.budget, budget.budget
         else:
@@ -209,9 +229,26 @@ class OKLClassifier(OKL, PredictiveClassifier):
         if points > LARGEST_BUDGET:
             raise ValueError(f"budget is {budget!r}; it must be at most {LARGEST_BUDGET:,} points")
         dictionary = min(DICTIONARY, points // 2)
+        self.memory = memory
         super().__init__(
-            kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=dictionary, each=each
+            kernel,
+            budget=budget,
+            scale=scale,
+            pending=pending,
+            points=points,
+            dictionary=dictionary,
+            each=each,
+            memory=memory,
         )
+
+    @property
+    @locked
+    def feature_importances(self) -> dict[Hashable, float]:
+        """The share of each feature in the gains of the boosted trees, by name. The shares sum to 1.
+
+        Empty before the trees have a split, and without a `memory`. Hashed features have no share.
+        """
+        return named(self._f.memory.importances())
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)
@@ -288,8 +325,10 @@ class OKLRegressor(OKL, PredictiveRegressor):
       gradual change of the target converts everything that was learned. A sudden change converts nothing. It
       is either a smaller unit, or twelve outliers in a row of which the first was a jump of at least 2.5
       standard deviations. No prediction is further outside the range of past targets than that range is wide.
-    - **Feature weights.** As in `OKLClassifier`, with the first update after 60 samples. Relief finds the
-      features that separate the nearest points by target.
+    - **Feature weights.** Slopes weight features as in `OKLClassifier`, with the first update after 60
+      samples. For samples that the mixture did not predict confidently, Relief also finds the features that
+      separate the nearest points by target. Such a feature keeps a weight even if its slopes vanish, and so
+      does a feature on which the residuals of the Gaussian processes depend.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
       stacked regression, the trees, the intervals and the mixture weights they are capped at 1. Heavy first

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 5  # 1 to 3 were those of versions 0.2 to 0.4, 4 was never released; they are not supported
+VERSION = 6
+EARLIEST = 5  # that of 0.5; 1 to 3 were those of versions 0.2 to 0.4, 4 was never released
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -85,10 +86,10 @@ def _fields(head: bytes) -> tuple[int, int, bytes]:
         raise CheckpointError(
             f"format {version}, and this river_okl ({river_okl.__version__}) reads format {VERSION}: upgrade it"
         )
-    if version != VERSION:
+    if version < EARLIEST:
         raise CheckpointError(
-            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format "
-            f"{VERSION} alone: load it with the version that saved it"
+            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads formats "
+            f"{EARLIEST} to {VERSION}: load it with the version that saved it"
         )
     return n_document, n_arrays, digest
 

@@ -29,6 +29,7 @@ from river import base
 
 from river_okl import algorithms, kernels, losses
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
+from river_okl.checkpoint.earlier import upgraded
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Part, Reader, Writer
 from river_okl.checks import PerClass, require
@@ -151,6 +152,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
         require("state" not in content, f"a state of a {cls.__name__}")
         return cls(*arguments, **parameters)
     state = read.complete(lambda: read.named(content.get("state"), "state"))
+    parameters, state = upgraded(cls, parameters, state)
     model = cls(*arguments, **parameters)
     _restore(model, state, parameters, read)
     return model

@@ -55,6 +55,7 @@ def merge(
     - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so precisions and linear
       terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), as in streaming variational Bayes. If dictionaries differ, each
       posterior is computed at the points of the union that explain most of the means.
+    - The memory of `OKLClassifier` has the rows of all models, the latest first. Its trees are built anew at once.
     - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its
       points, are kept, as when the bandwidth moves along one stream.
     - Counters (and with them learning rates) continue as if one model had seen all samples. Labels are united.

@@ -5,7 +5,7 @@ The mixtures were copies of one start. ``Merging`` takes them apart and computes
 
     scaler, target,      Moments are averaged. The weight of a shard is the number of values that it has learned since
     sample weights       the start. Counts are added.
-    distances            The feature weights are averaged, and the evidence of neighbours is added.
+    distances            The feature weights are averaged, and the evidence of neighbours (regression) is added.
     kernels              The merged mixture has the kernels with the highest weights. A mixture without one of them
                          continues from its highest-weighted kernel, as it does when a kernel moves.
     processes            The evidence of all shards is added over one dictionary, whose points are chosen from the
@@ -624,5 +624,9 @@ def _unit(values: Moments, centred: bool) -> tuple[float, float]:
 def merged(shards: Shards) -> Any:
     """Return the merged mixture."""
     model = shards.new()
-    model._f.restore(Merging(shards).state(model._f))
+    merging = Merging(shards)
+    model._f.restore(merging.state(model._f))
+    if len(merging.active) > 1:
+        for expert in model._f.experts:
+            expert.rebuild()
     return model

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import river_okl
 from river_okl import checkpoint
 from river_okl.checkpoint import VERSION, CheckpointError
-from river_okl.checkpoint.file import HEADER, MAGIC
+from river_okl.checkpoint.file import EARLIEST, HEADER, MAGIC
 from tests.checkpoint.files import assembled, edited, good, learned, made, pieces, rbp
 
 
@@ -149,8 +149,8 @@ def saved_as(data, version):
         ("a changed byte", lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "checksum"),
         ("a changed head", lambda data: data[:29] + bytes([data[29] ^ 1]) + data[30:], "checksum"),
         ("too new", lambda data: saved_as(data, VERSION + 1), f"format {VERSION + 1}.*format {VERSION}: upgrade"),
-        ("too old", lambda data: saved_as(data, VERSION - 1), f"format {VERSION - 1}.*{VERSION} alone: load it with"),
-        ("too old", lambda data: saved_as(data, 0), f"format 0.*reads format {VERSION} alone"),
+        ("too old", lambda data: saved_as(data, EARLIEST - 1), f"format {EARLIEST - 1}.*{VERSION}: load it with"),
+        ("too old", lambda data: saved_as(data, 0), f"format 0.*reads formats {EARLIEST} to {VERSION}"),
         ("an unknown class", lambda data: edited(data, "class", "river_okl.DeepClassifier"), "DeepClassifier"),
         ("a class of another kind", lambda data: edited(data, "class", "river_okl.datasets"), "neither"),
         ("another class", lambda data: edited(data, "class", "river_okl.OLRDRegressor"), "damaged or written by hand"),

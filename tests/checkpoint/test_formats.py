@@ -43,7 +43,9 @@ def said(model):
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.okl"))])
 def test_files_of_every_format_are_read(path):
     for name, (model, was_said, (x, y)) in river_okl.load(path).items():
-        assert said(model) == pytest.approx(was_said, rel=1e-9, abs=1e-9), name
+        # of a mixture of 0.5.0, whose forests and neighbours are gone, the prediction is only similar
+        similar = 0.15 if path.stem == "5" and type(model) is river_okl.OKLClassifier else 1e-9
+        assert said(model) == pytest.approx(was_said, rel=1e-9, abs=similar), name
         check_parts(model)
         learn(model, [(x, y)])
         check_parts(model)

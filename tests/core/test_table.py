@@ -233,7 +233,7 @@ def test_a_pointer_belongs_to_its_object():
 @pytest.mark.parametrize(
     ("message", "name", "axes", "options"),
     [
-        ("consists of doubles, not of f4", "single", (Classes(1, 0.5),), {"dtype": "f4"}),
+        ("consists of floats, not of i4", "single", (Classes(1, 0.5),), {"dtype": "i4"}),
         ("a unit, which only doubles can have, not f4", "single", (3,), {"dtype": "f4", "power": 1}),
         ("a unit, which only doubles can have, not f4", "single", (3,), {"dtype": "f4", "of_feature": -1}),
         ("seen is declared twice", "seen", (3,), {}),

@@ -31,10 +31,6 @@ def up(n, multiple):
     return -(-n // multiple) * multiple
 
 
-def x_log_x(x):
-    return x * math.log2(x) if x > 0.0 else 0.0
-
-
 class Leaf:
     def __init__(self, width):
         self.counts = [F(0.0)] * width
@@ -292,120 +288,6 @@ class Forest:
         for place in places:
             self.low.pop(place, None)
             self.high.pop(place, None)
-
-
-class ClassForest(Forest):
-    """Leaves of classes: counts, histograms, and naive Bayes."""
-
-    n_classes, most_leaves, lead = 2, 1000, 1.0
-
-    def totals_of(self, n_classes):
-        return up(n_classes, LANES)
-
-    def width_of(self, n_classes):
-        return n_classes
-
-    def add_class(self):
-        self.relayout(self.places, self.n_classes + 1)
-
-    def train(self, sample, target, w=1.0):
-        while target >= self.n_classes:
-            self.add_class()
-        super().train(sample, target, w)
-
-    def joint(self, block, c, x):
-        every = block.totals[c]
-        total = math.log(every)
-        for feature in block.candidates.values():
-            if feature in x:
-                bins = block.of.get(feature, {}).get(c, [F(0.0)] * BINS)
-                n = bins[self.bin_of(block, feature, x[feature])]
-                total += math.log(n + F(1.5)) - math.log(every + BINS * 1.5)
-        return total
-
-    def answer(self, leaf, x):
-        """Probabilities, and the votes of the counts, naive Bayes and the leaf."""
-        total = sum(float(n) for n in leaf.counts)
-        p = [(float(n) + 1.0) / (total + self.n_classes) for n in leaf.counts]
-        by_counts, by_bayes = leaf.counts.index(max(leaf.counts)), -1
-        if leaf.block is None or not leaf.block.totals:
-            return p, (by_counts, by_bayes, by_counts)
-        joint = {c: self.joint(leaf.block, c, x) for c in sorted(leaf.block.totals)}
-        by_bayes = max(joint, key=joint.get)
-        if leaf.block.by_bayes <= leaf.block.by_counts:
-            return p, (by_counts, by_bayes, by_counts)
-        p = np.array([math.exp(joint[c] - joint[by_bayes]) if c in joint else 0.0 for c in range(self.n_classes)])
-        return list(p / p.sum()), (by_counts, by_bayes, by_bayes)
-
-    def average(self, p):
-        return p.mean(axis=0)
-
-    def error_of(self, p, votes, target):
-        return float(votes[2] != target)
-
-    def learn_leaf(self, tree, leaf, error, target, w):
-        leaf.counts[target] += w
-        return error
-
-    def learn_block(self, block, x, target, w, votes):
-        block.by_counts += w * F(votes[0] == target)
-        block.by_bayes += w * F(votes[1] == target)
-        block.totals[target] = block.totals.get(target, F(0.0)) + w
-        for feature in block.candidates.values():
-            if feature in x:
-                bins = block.of.setdefault(feature, {}).setdefault(target, [F(0.0)] * BINS)
-                bins[self.bin_of(block, feature, x[feature])] += w
-
-    def below(self, block, feature, c):
-        """The weight of class c up to each edge; samples without the feature are in the bin of 0."""
-        bins, total = [*block.of.get(feature, {}).get(c, [F(0.0)] * BINS)], block.totals[c]
-        missing = total - sum(bins, F(0.0))
-        if missing > F(1e-5) * total:
-            bins[self.bin_of(block, feature, F(0.0))] += missing
-        return [min(sum(bins[: i + 1], F(0.0)), total) for i in range(BINS - 1)]
-
-    def best_cut(self, block, feature):
-        """(gain, cut, class -> weight on the left); of edges with empty bins between them, the middle one"""
-        low, step = block.range[feature]
-        below = {c: self.below(block, feature, c) for c in block.totals}
-        total = float(block.weight)
-        entropy = x_log_x(total) - sum(x_log_x(float(n)) for n in block.totals.values())
-        best, edges = 0.0, []
-        for i in range(BINS - 1):
-            left = {c: float(below[c][i]) for c in below}
-            if edges and all(below[c][i] == below[c][edges[-1]] for c in below):
-                edges += [i] if edges[-1] == i - 1 else []
-                continue
-            sides = left, {c: float(n) - left[c] for c, n in block.totals.items()}
-            sizes = [sum(side.values()) for side in sides]
-            if min(sizes) < 0.01 * total:
-                continue
-            after = sum(
-                x_log_x(size) - sum(map(x_log_x, side.values())) for size, side in zip(sizes, sides, strict=True)
-            )
-            if (entropy - after) / total > best:
-                best, edges = (entropy - after) / total, [i]
-        if not edges:
-            return 0.0, None, None
-        return best, low + step * F((edges[0] + edges[-1]) // 2 + 1), {c: below[c][edges[0]] for c in below}
-
-    def is_clear(self, block, first, second, bound):
-        more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
-        clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
-        return clear and len(block.totals) > 1
-
-    def fill(self, leaf, one, two, left):
-        block = leaf.block
-        for c, n in block.totals.items():
-            one.counts[c] = left[c]
-            two.counts[c] = n - one.counts[c]
-        missed = block.weight - max(block.totals.values())
-        for side in (one, two):
-            rest = sum(side.counts, F(0.0)) - max(side.counts)
-            side.errors = leaf.errors * min(rest / missed, F(1.0)) if missed > 0.0 else F(0.0)
-
-    def may_restart(self, tree):
-        return True
 
 
 class TargetForest(Forest):

@@ -1,8 +1,9 @@
 """OKLClassifier and OKLRegressor in plain NumPy: samples are dicts, and every linear system is solved from scratch.
 
 Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. Forgetting over thousands of
-samples and dropping features are left out: the streams of the tests are shorter. The trees are the core's, over inputs
-computed here: the logarithms of their own reference (forest.py) are exact, which the stack would amplify.
+samples and dropping features are left out: the streams of the tests are shorter. The trees of a regression are the
+core's, over inputs computed here: the logarithms of their own reference (forest.py) are exact, which the stack would
+amplify.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from scipy import special
 
 from river_okl._core.store.table import Axis
-from river_okl._core.trees.class_leaf import ClassForest
 from river_okl._core.trees.target_leaf import TargetForest
 from tests.reference.gaussian_process import Process
+from tests.reference.memory import Memory
 
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
 POSTERIORS = {  # λ, a, σ²
@@ -26,10 +27,9 @@ POSTERIORS = {  # λ, a, σ²
 }
 RELEVANT, EQUAL, HALF, FULL = range(4)  # metrics
 FIRST = 4.0, HALF  # scale, metric
-# Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, neighbours, forests;
-# then (naive Bayes and) the stack
-EXPERTS = 6 + 1 + 3 + 1 + 1 + 2
-TREES = ((3, 1), (4, 2))  # trees of each forest, and one in how many features is a candidate
+# Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, the memory; then (naive
+# Bayes and) the stack
+EXPERTS = 6 + 1 + 3 + 1 + 3
 
 
 def clip(value, low, high):
@@ -194,8 +194,13 @@ class Scaler:
         return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
 
     def scaled(self, x):
+        """Scaled values, clipped; absent centred features are appended."""
+        given = {name: clip(value, -5.0, 5.0) for name, value in self.unclipped(x).items() if name in x}
+        return self.unclipped(x) | given
+
+    def unclipped(self, x):
         """Scaled values; without a unit in force, the statistics include the sample. Absent centred features are
-        appended."""
+        appended, clipped."""
         found = {}
         for name, value in x.items():
             if name not in self.known:
@@ -207,7 +212,7 @@ class Scaler:
                 mean, variance = self.known[name].moments(value)
                 centre = mean if self.is_centred(name, True) else 0.0
                 size = math.sqrt(variance + (mean - centre) ** 2)
-            found[name] = clip((value - centre) / size, -5.0, 5.0) if size > 0.0 else 0.0
+            found[name] = (value - centre) / size if size > 0.0 else 0.0
         for name in sorted(self.centred - x.keys(), key=str):
             mean, variance = self.known[name].moments()
             there = self.is_centred(name, False) and variance > 0.0
@@ -775,27 +780,13 @@ class First:
 
 
 class Neighbours:
-    """A vote of the nearest four points, and Relief statistics of features."""
+    """The nearest four points, and Relief statistics of features."""
 
     def __init__(self):
-        self.chance = [(v + 0.5) / 5.0 for v in range(5)]
-        self.count = [4.0] * 5
         self.relief = {}  # Σ s and Σ s² of every feature
 
     def look(self, points, x, weights):
         self.x, self.nearest = x, sorted(points, key=lambda point: distance2(x, point.x, weights))[:4]
-
-    def ask(self, n_classes):
-        self.votes = [sum(point.y == o for point in self.nearest) for o in range(n_classes)]
-        p = np.array([self.chance[v] for v in self.votes])
-        return p / p.sum()
-
-    def learn(self, c, w):
-        if len(self.nearest) == 4:
-            for o, v in enumerate(self.votes):
-                self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
-                self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
-                self.chance[v] = max(self.chance[v], 1e-6)
 
     def update_relief(self, differences):
         """The covariance, among the nearest points, of differences of target and feature."""
@@ -975,10 +966,9 @@ class Bayes:
 class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
-    def __init__(self, seed, n_trees, one_in, regression=False):
-        memory = {"bytes": n_trees * ((15 if n_trees == 5 else 5) << 14)} if regression else {}
-        kind, self.most = (TargetForest, 1.0) if regression else (ClassForest, 10.0)
-        self.forest, self.places = kind(Axis("feature"), n_trees, one_in=one_in, seed=seed, **memory), {}
+    def __init__(self, seed, n_trees):
+        size = n_trees * ((15 if n_trees == 5 else 5) << 14)
+        self.forest, self.places = TargetForest(Axis("feature"), n_trees, one_in=1, seed=seed, bytes=size), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -994,7 +984,7 @@ class Trees:
     def learn(self, x, y, w):
         for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
-        self.forest.train(*self.items(x), y, min(w, self.most))
+        self.forest.train(*self.items(x), y, min(w, 1.0))
 
 
 class OKL:
@@ -1021,14 +1011,15 @@ class OKL:
         self.dependence = Dependence()
         self.weights = [{}, {}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
-        self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        self.memory = None if task == "regression" else Memory()
+        self.forests = []
         if task == "regression":
-            self.forests = [Trees(1 + i, n, 1, regression=True) for i, n in enumerate((5, 3, 3, 3))]
+            self.forests = [Trees(1 + i, n) for i, n in enumerate((5, 3, 3, 3))]
             self.linear, self.additive = Regression(), Additive()
             self.last, self.residuals, self.intervals = 0.0, [Running() for _ in range(3)], Intervals()
             self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
             self.losses = np.zeros(3)  # of the judgements and of the mean of the targets, of late targets
-        self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
+        self.log_weight[EXPERTS - 3 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
         self.unit, self.unit_settled, self.range = (0.0, 1.0), False, None  # of the targets
         self.log_then, self.shares = None, np.array([0.45, 0.45, 0.1])  # of late labels
@@ -1100,9 +1091,7 @@ class OKL:
             point.alpha = np.append(point.alpha, 0.0)
         for linear in self.linears:
             linear.add_class()
-        for trees in self.forests:
-            trees.forest.act("add_class")
-        self.dependence.total = np.zeros(3)
+        self.memory.add_class()
         self.n_classes += 1
         self.look(self.raw)
 
@@ -1116,8 +1105,8 @@ class OKL:
             kernel.project(self.dictionary)
         for process in self.processes:
             process.look()
-        self.neighbours.look(self.points, self.x, self.weights[FULL])
         if self.task == "regression":
+            self.neighbours.look(self.points, self.x, self.weights[FULL])
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
             of_nearest, of_trees = np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
@@ -1143,8 +1132,8 @@ class OKL:
                 self.p.append(special.softmax(process.inverse_temperature * process.m))
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
-        self.p.append(self.neighbours.ask(self.n_classes))
-        self.p += [trees.ask(self.x) for trees in self.forests]
+        self.exact_x = self.scaler.unclipped(x)
+        self.p += [*self.memory.predict(self.exact_x, self.n_classes)]
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -1278,22 +1267,19 @@ class OKL:
             self.last = self.exact
             self.linear.learn(y, w)
             self.additive.learn(y, w)
-        of_processes = [process.m[0] for process in self.processes] if self.task == "regression" else self.p[:6, 1]
-        if self.task != "multiclass":
-            counts = min(w, 1.0 if self.task == "regression" else 10.0)
-            self.dependence.learn(self.x, y - self.among @ of_processes, counts)
+            residual = y - self.among @ [process.m[0] for process in self.processes]
+            self.dependence.learn(self.x, residual, min(w, 1.0))
         for trees, target in zip(self.forests, targets, strict=True):
             trees.learn(self.x, target, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
-            self.neighbours.learn(y, w)
+            self.memory.learn(self.exact_x, y, min(w, 10.0))
             self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
         confident = surprise <= (1.0 if self.task == "regression" else 0.3)
-        if not confident and len(self.neighbours.nearest) == 4:
-            numbers = self.task == "regression"
-            self.neighbours.update_relief([abs(y - z.y) if numbers else y != z.y for z in self.neighbours.nearest])
+        if self.task == "regression" and not confident and len(self.neighbours.nearest) == 4:
+            self.neighbours.update_relief([abs(y - z.y) for z in self.neighbours.nearest])
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
@@ -1462,6 +1448,10 @@ class OKL:
             self.dependence.halve()
         else:
             self.learn_first_metrics()
+        if self.memory:
+            self.weights[RELEVANT] |= self.memory.relevance()
+            if self.seen < first:
+                self.weights[FULL] |= self.memory.relevance()
         self.metrics_learned()
         self.tune()
         if self.task == "regression":
@@ -1481,9 +1471,11 @@ class OKL:
             evidence, squares = self.neighbours.relief.get(name, (0.0, 0.0))
             self.neighbours.relief[name] = ratio * evidence, ratio**2 * squares
         self.slopes = {name: slopes for name, slopes in self.slopes.items() if slopes}
-        others = [self.linear, self.additive] if self.task == "regression" else [self.bayes]
-        for each in [*self.linears, *self.forests, self.dependence, *others]:
+        others = [self.dependence, self.linear, self.additive] if self.task == "regression" else [self.bayes]
+        for each in [*self.linears, *self.forests, *others]:
             each.convert(to)
+        if self.memory:
+            self.memory.change_units(to)
 
     def learn_first_metrics(self):
         """Until slopes are known, features without influence on the residuals have a tenth of the weight of others."""

@@ -1,6 +1,6 @@
 """Cython's declarations of the headers in this folder."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 cdef extern from "rows.h":
     enum: EXP_SQUARED_DISTANCE
@@ -129,3 +129,52 @@ cdef extern from "fourier.h":
             double *z
         ) noexcept nogil
         void (*step)(double c, const double *z, Py_ssize_t n, double *w) noexcept nogil
+
+cdef extern from "scan.h":
+    enum: SCANNED
+    enum: GROUP
+
+    ctypedef struct Scanned:
+        const uint8_t *bytes
+        uint8_t own[4]
+        uint8_t weight[4]
+
+    ctypedef struct Scans:
+        void (*distances)(
+            const Scanned *groups, Py_ssize_t m, Py_ssize_t blocks, int32_t *out, int32_t *lows
+        ) noexcept nogil
+
+cdef extern from "boosting.h":
+    enum: DEPTH
+    enum: LEAVES
+    enum: NODES
+    enum: BINS
+    enum: CELLS
+    enum: CODES
+
+    ctypedef struct Gradient:
+        float g, h
+
+    ctypedef struct Splits:
+        double *gain
+        int32_t *column
+        int32_t *code
+
+    void logistic "okl_logistic"(
+        const float *sums, const float *target, const float *weight, Py_ssize_t n, Gradient *out
+    ) noexcept nogil
+    void softmax_single "okl_softmax"(const float *scores, Py_ssize_t n, float *p) noexcept nogil
+    void projected "okl_projected"(
+        const float *p, const float *direction, Py_ssize_t n, Py_ssize_t c, float weight, Gradient *out
+    ) noexcept nogil
+    void add_histogram "okl_histogram"(
+        const uint8_t *codes, const uint8_t *node, const Gradient *gradient, Py_ssize_t n, const uint8_t *bin_of,
+        Gradient *sums
+    ) noexcept nogil
+    void compare_splits "okl_compare"(
+        const Gradient *sums, Py_ssize_t nodes, Py_ssize_t bins, const uint8_t *last, int32_t column, double ridge,
+        double least, Splits best
+    ) noexcept nogil
+    void route "okl_route"(
+        const uint8_t *codes, Py_ssize_t room, Splits split, Py_ssize_t n, uint8_t *node
+    ) noexcept nogil

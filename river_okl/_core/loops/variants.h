@@ -6,6 +6,7 @@
 #include "linalg.h"
 #include "merging.h"
 #include "rows.h"
+#include "scan.h"
 
 #define LOOPS "rows_variant.h"
 #include "simd.h"
@@ -18,5 +19,9 @@ VARIANTS_OF(Linalg, linalg)
 #define LOOPS "fourier_variant.h"
 #include "simd.h"
 VARIANTS_OF(Fourier, fourier)
+
+#define LOOPS "scan_variant.h"
+#include "simd.h"
+VARIANTS_OF(Scans, scans)
 
 #endif

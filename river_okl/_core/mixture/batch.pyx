@@ -100,11 +100,12 @@ cdef class Batch(Owner):
         cdef Py_ssize_t i, r
         self.mixture.scale(x, self.encoded[b])
         if x.size > self.room[b]:
-            self.values[b] = self.doubles(self.values[b], 0, 2 * x.size)
+            self.values[b] = self.doubles(self.values[b], 0, 4 * x.size)
             self.room[b] = 2 * x.size
         if x.size:
             memcpy(self.values[b], x.scaled, x.size * 8)
-        x.scaled = self.values[b]
+            memcpy(self.values[b] + self.room[b], x.unclipped, x.size * 8)
+        x.scaled, x.unclipped = self.values[b], self.values[b] + self.room[b]
         self.mixture.distances.measure(x, &dictionary, False)
         processes.fill_rows(self_similarity)
         for i in range(KERNELS):

@@ -4,8 +4,7 @@
     pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
     linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
-    neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
-    ../trees/          Hoeffding trees, over all features and over random halves of them
+    memory.pyx         boosted trees that are rebuilt from the latest samples, and neighbours among these
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
 
@@ -30,11 +29,10 @@ from libc.string cimport memcpy, memset
 
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
-from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.judgement cimport DISCOUNT, Judgement, newcomer
+from river_okl._core.mixture.memory cimport Memory
 from river_okl._core.mixture.mixture cimport Mixture
-from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport Processes
 from river_okl._core.mixture.slopes cimport Slopes
@@ -45,7 +43,6 @@ from river_okl._core.mixture.linear import LinearModels
 from river_okl._core.mixture.logistic import Logistic
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
 from river_okl._core.states import checked_whole
-from river_okl._core.trees.class_leaf import ClassForest
 
 cdef enum:
     SHARES = 3
@@ -56,8 +53,6 @@ SINGLE_PRECISION = True             # of scaled features; the tests compare in d
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or scored
 cdef double CONFIDENT = 0.7         # minimum probability of a label that was predicted confidently
 cdef double MAX_WEIGHT = 10.0       # of a sample, for the experts without a bound of their own and the mixture weights
-cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
-FORESTS = (3, 1), (4, 2)            # number of trees, and of features per candidate
 # Chosen on bursts of labels, alarms, switched concepts, features and units, with labels 100, 500 and 1,000 late.
 cdef double[SHARES] FIRST_SHARES = [0.45, 0.45, 0.1]
 cdef double LEAST_SHARE = 0.001
@@ -73,6 +68,8 @@ cdef class ClassMixture(Mixture):
     each
         Number of points per class: ``budget`` is twice this number, and grows from the third class on.  0:
         one budget for all classes.  The dictionary does not grow.
+    memory
+        Maximum number of latest samples that are stored; 0: trees and neighbours are left out.
     without
         Names of experts to leave out, for ``benchmarks.ablation``.
     """
@@ -80,6 +77,7 @@ cdef class ClassMixture(Mixture):
     cdef readonly Pool pool
     cdef readonly Bayes bayes
     cdef readonly Stack stack
+    cdef readonly Memory memory
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
     cdef double *shares                     # [SHARES] in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
     # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
@@ -91,47 +89,42 @@ cdef class ClassMixture(Mixture):
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
-        Py_ssize_t each=0, tuple without=()
+        Py_ssize_t each=0, Py_ssize_t memory=0, tuple without=()
     ):
-        cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside)
         Mixture.__init__(
-            self, terms, budget=budget, dictionary=dictionary, first_metric=POOL_METRIC, pending=pending,
-            scale=scale, single=scale and SINGLE_PRECISION
+            self, terms, budget=budget, first_metric=POOL_METRIC, pending=pending, scale=scale,
+            single=scale and SINGLE_PRECISION
         )
         self.early, self.growth, self.n_classes = 200, 2, 2
         self.each = each
         self.processes = Processes(self.distances, terms, dictionary, "binary")
         self.slopes = Slopes(self.processes)
-        self.pool = Pool(self.distances, terms, beside - latest)
+        self.pool = Pool(self.distances, terms, budget - dictionary)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
-        self.neighbours = Neighbours(self.distances, latest, 2)
-        forests = [
-            ClassForest(self.scaler, trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)
-        ]
         self.bayes = Bayes(self.scaler)
-        others = self.processes, self.pool, linear, logistic, self.neighbours, *forests, self.bayes
+        self.memory = Memory(self.scaler, memory)
+        without += () if memory else (self.memory.name,)
+        others = self.processes, self.pool, linear, logistic, self.memory, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         self.stack = Stack(others)
-        self.dependence = Dependence(self.scaler)
-        self.experts = *others, *([self.stack] if "stack" not in without else []), self.dependence
-        self.holders = tuple([expert for expert in (self.pool, self.processes, self.neighbours) if expert in others])
+        self.experts = *others, *([self.stack] if "stack" not in without else [])
+        self.holders = tuple([expert for expert in (self.pool, self.processes) if expert in others])
         predictions = self.per_prediction
         self.assemble(Judgement(predictions), Judgement(predictions), Change(DEVIATIONS, LEAST_RISE))
         self.stack.weight = self.today.weight
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0, merge="mean")
         self.forget_then()
         self.per_prediction.n = self.rows
-        for forest in forests:
-            if forest in others:
-                self.today.log_weight[(<Expert> forest).first] = -newcomer
+        if self.memory in others:
+            for i in range(self.memory.rows):
+                self.today.log_weight[self.memory.first + i] = -newcomer
         self.update_derived()
 
     def __reduce__(self):
-        make, options, state = Mixture.__reduce__(self)
+        make, (terms, budget, *options), state = Mixture.__reduce__(self)
         if self.each:  # the budget is that of two classes, and grows again with those of the state
-            terms, _, *others = options
-            options = terms, 2 * self.each, *others, self.each
-        return make, options, state
+            budget = 2 * self.each
+        return make, (terms, budget, *options, self.each, self.memory.max_rows), state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         self.shared = self.doubles(self.shared, 0, n_classes)
@@ -159,19 +152,15 @@ cdef class ClassMixture(Mixture):
         """Add a class to all experts and predictions."""
         cdef Py_ssize_t e
         cdef double largest
-        cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.max_points
-        cdef Py_ssize_t more = max(0, min(self.each, LARGEST_BUDGET - budget))
-        cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
+        cdef Py_ssize_t more = max(0, min(self.each, LARGEST_BUDGET - self.budget))
         self.leave()
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).add_class()
         self.n_classes += 1
         self.number_predictions()
-        if more:
-            self.points.max_points = self.points.limit = budget + more + 2
-            self.pool.max_points += more - latest
-            self.neighbours.widen(latest)
+        self.points.max_points = self.points.limit = self.budget + more + 2
+        self.pool.max_points += more
         if self.n_classes > 3:
             self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
         else:  # naive Bayes starts to predict, and the stack restarts
@@ -295,6 +284,9 @@ cdef class ClassMixture(Mixture):
             evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
             for e in range(self.rows):
                 self.then.take(e, evidence * log_of(y.as_asked[e * n + c]), y.discount)
+
+    cdef void weigh_features(self) noexcept:
+        self.memory.weigh(self.distances)
 
     @property
     def expert_weights(self):

@@ -68,6 +68,9 @@ cdef class Expert(Table):
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         """Add the weight of its predictions to the metric that it uses."""
 
+    def rebuild(self):
+        """Compute what a merged state lacks."""
+
     def names(self):
         """Return the names of its predictions, as ``OKLClassifier.experts`` shows them."""
         return []

@@ -77,6 +77,7 @@ cdef class Mixture(ScaledPoints):
     cdef void number_predictions(self) noexcept
     # Periodic updates
     cdef int update(self) except -1
+    cdef void weigh_features(self) noexcept
     # Reading
     cdef bint referenced(self, Py_ssize_t i) noexcept
     cdef object explained(self, bint at_sample)

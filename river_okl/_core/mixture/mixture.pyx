@@ -62,8 +62,6 @@ cdef class Mixture(ScaledPoints):
         The terms of a ``river_okl.kernels`` kernel.
     budget
         Maximum number of points.
-    dictionary
-        Number of points for the Gaussian processes.
     scale
         Whether features are scaled first.
     first_metric
@@ -77,8 +75,8 @@ cdef class Mixture(ScaledPoints):
     # Construction -----------------------------------------------------------------------------------------------------
 
     def __init__(
-        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, Py_ssize_t pending,
-        bint scale=True, bint single=False
+        self, tuple terms, *, Py_ssize_t budget, int first_metric, Py_ssize_t pending, bint scale=True,
+        bint single=False
     ):
         ScaledPoints.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
         self.terms = terms
@@ -167,9 +165,11 @@ cdef class Mixture(ScaledPoints):
 
     cdef void end_batch(self) noexcept:
         """Forget what was prepared for many samples."""
+        cdef Py_ssize_t i
         self.processes.predicted = False
         self.distances.ungather()
-        self.samples[0].scaled = self.samples[1].scaled = NULL  # borrowed from the batch
+        for i in range(2):  # borrowed from the batch
+            self.samples[i].scaled = self.samples[i].unclipped = NULL
 
     cdef Py_ssize_t n_reported(self) noexcept:
         """Return the number of columns of the predictions of many samples."""
@@ -441,7 +441,8 @@ cdef class Mixture(ScaledPoints):
         self.begin_units()
         self.next_update = following(self.seen, self.early, self.growth)
         self.settle_units(self.next_update - self.seen)
-        self.dependence.judge(self.distances.relevant)
+        if self.dependence is not None:
+            self.dependence.judge(self.distances.relevant)
         if self.seen >= self.early:
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
@@ -453,10 +454,15 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
-            self.dependence.halve()
+            if self.dependence is not None:
+                self.dependence.halve()
         else:
             self.distances.learn_first()
+        self.weigh_features()
         return self.finish_units(True)
+
+    cdef void weigh_features(self) noexcept:
+        """Set the weights of the features that an expert knows to be relevant."""
 
     cdef int begin_units(self) except -1:
         return self.processes.fill_grams(self.processes.before)

@@ -13,21 +13,15 @@ cdef enum:
 cdef class Neighbours(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
-    cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef readonly Py_ssize_t max_points     # number of the latest samples that are kept as points
     cdef Ring latest                        # positions of the latest samples
     cdef int32_t *place                     # [point] in the ring, or -1
-    cdef double *target                     # [point] the number of its class, or a standardised target
-    cdef double *chance                     # [NEAREST + 1] probability that a class with v votes is correct
-    cdef double *count                      # [NEAREST + 1] number of classes from which it was estimated
+    cdef double *target                     # [point] in standard deviations
     # scratch: the last sample
     cdef Py_ssize_t lows_of                 # points that there is room for in:
     cdef double *lows                       # the smallest squared distances in every SEGMENT of points
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found
 
-    cdef int widen(self, Py_ssize_t more) except -1
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept
-    cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
-    cdef double mean(self) noexcept
     cdef void learn_relevance(self, const Sample *x, double target) noexcept

@@ -1,20 +1,19 @@
 """The nearest points to a sample: they predict its target, and show which features are relevant.
 
-The ``NEAREST`` nearest points, under the metric with p = 1, vote for the class of the sample.  The
-probability that a class with v votes is correct is estimated along the stream.  In regression the mean of
-their targets is an input of the stack (combiner.pyx).  The latest samples are among the points: after a drift
-they are the first of the new concept, and without them all points would be samples that are hard to predict.
+The mean of the targets of the ``NEAREST`` nearest points, under the metric with p = 1, is an input of the stack
+(combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
+without them all points would be samples that are hard to predict.
 
-Neighbours also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003
-for regression).  For samples that the mixture did not predict confidently,
+Neighbours also show which features matter (Relief; Robnik-Šikonja and Kononenko 2003 for regression).  For samples that
+the mixture did not predict confidently,
 
-    s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
+    s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|
 
 is 0 on average if feature j adds no information about y to the neighbourhood.  A model's slopes cannot show this: if
 the weight of a feature has vanished, its slope has vanished, too.
 """
 
-from libc.math cimport fabs, fmax, fmin
+from libc.math cimport fabs
 
 import numpy as np
 
@@ -28,10 +27,6 @@ from river_okl._core.store.table cimport Axis
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions
 
-cdef double VOTES_MEMORY = 1000.0         # samples
-cdef double LEAST_CHANCE = 1e-6
-cdef double PRIOR = 4.0             # initial count of a chance
-
 METRIC = 3
 cdef int metric = METRIC
 
@@ -39,31 +34,14 @@ cdef int metric = METRIC
 cdef class Neighbours(Expert):
     """Nearest neighbours among the latest samples and the points of other experts."""
 
-    def __init__(self, Distances distances, Py_ssize_t max_points, Py_ssize_t n_classes):
-        cdef Py_ssize_t v
+    def __init__(self, Distances distances, Py_ssize_t max_points):
         self.name, self.rows = "neighbours", 1
         self.points = distances.points
         self.distances = distances
-        self.n_classes = n_classes
         self.declare(<size_t> &self.target, "targets", (self.points,), low=-LARGEST, high=LARGEST)
         self.derive(<size_t> &self.place, (self.points,), dtype="i4", default=-1)
-        self.declare(<size_t> &self.chance, "chances", (NEAREST + 1,), low=LEAST_CHANCE, high=1.0, merge="mean")
-        self.declare(
-            <size_t> &self.count, "counts", (NEAREST + 1,), default=PRIOR, low=PRIOR, high=VOTES_MEMORY, merge="mean"
-        )
-        for v in range(NEAREST + 1):
-            self.chance[v] = (v + 0.5) / (NEAREST + 1)
         self.max_points, self.latest = max_points, Ring(max_points, sizeof(int32_t))
         self.latest.reserve(max_points)
-
-    cdef int widen(self, Py_ssize_t more) except -1:
-        """Give the ring ``more`` additional places; its samples stay, in their order."""
-        cdef Py_ssize_t i
-        self.max_points = self.latest.limit = self.max_points + more
-        self.latest.reserve(self.max_points)
-        for i in range(self.latest.n):
-            self.place[self.latest_at(i)] = <int32_t> i
-        return 0
 
     cdef int32_t latest_at(self, Py_ssize_t i) noexcept:
         """Return the position of the i-th of the latest samples."""
@@ -75,61 +53,25 @@ cdef class Neighbours(Expert):
             self.lows_of = self.points.capacity
         return Expert.reserve(self)
 
-    cdef int add_class(self) except -1:
-        self.n_classes += 1
-        return 0
-
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
-        """Return the number of nearest points of class o."""
-        cdef Py_ssize_t i, total = 0
-        for i in range(self.found):
-            total += self.target[self.nearest[i]] == o
-        return total
-
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t i, o
-        cdef double total = 0.0
+        """Write the mean target of the nearest points, in units of its standard deviation."""
+        cdef Py_ssize_t i
         self.found = min(self.points.n, NEAREST)
         loops.nearest(
             self.distances.square[metric], self.distances.dots[metric], self.points.n, self.lows, self.found,
             self.nearest
         )
-        if self.n_classes == 1:
-            p[0] = self.mean() if self.max_points else 0.0
-            return 0
-        for o in range(self.n_classes):
-            p[o] = self.chance[0]
-        for i in range(self.found):
-            o = <Py_ssize_t> self.target[self.nearest[i]]
-            p[o] = self.chance[self.votes(o)]
-        for o in range(self.n_classes):
-            total += p[o]
-        for o in range(self.n_classes):
-            p[o] /= total
+        p[0] = 0.0
+        for i in range(self.found if self.max_points else 0):
+            p[0] += self.target[self.nearest[i]] / self.found
         return 0
 
-    cdef double mean(self) noexcept:
-        """Return the mean target of the nearest points, in units of its standard deviation."""
-        cdef Py_ssize_t i
-        cdef double total = 0.0
-        for i in range(self.found):
-            total += self.target[self.nearest[i]] / self.found
-        return total
-
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        """Update the chances of vote counts, and feature relevance if the mixture did not predict confidently."""
-        cdef Py_ssize_t o, v
+        """Update feature relevance if the mixture did not predict confidently."""
         if self.found == NEAREST and not y.confident:
             self.learn_relevance(x, y.target)
-        if self.found == NEAREST:
-            if self.n_classes > 1:
-                for o in range(self.n_classes):
-                    v = self.votes(o)
-                    self.count[v] = fmin(self.count[v] + y.counts, VOTES_MEMORY)
-                    self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
-                    self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
         return self.max_points > 0
 
     cdef void learn_relevance(self, const Sample *x, double target) noexcept:
@@ -141,8 +83,6 @@ cdef class Neighbours(Expert):
         cdef const Column *column
         for i in range(NEAREST):
             difference[i] = fabs(target - self.target[self.nearest[i]])
-            if self.n_classes > 1:
-                difference[i] = difference[i] > 0.0
             mean += difference[i] / NEAREST
         for i in range(NEAREST):
             difference[i] -= mean
@@ -230,13 +170,8 @@ cdef class Neighbours(Expert):
     def restore(self, dict state):
         Expert.restore(self, state)
         check_positions(state["latest"], self.points.n, self.max_points)
-        if self.n_classes > 1 and not np.isin(state["targets"], range(self.n_classes)).all():
-            raise ValueError(f"a point of a class that is none of {self.n_classes}")
         for i in state["latest"]:
             self.claim(i)
-
-    def permuted(self, dict state, list order):
-        return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}
 
     def merged(self, merging):
         """Merge the latest samples, in order of arrival; each point keeps its target, in the merged units."""
@@ -249,7 +184,7 @@ cdef class Neighbours(Expert):
         position = merging.add_points(sorted(chosen))
         targets = np.zeros(len(merging.space))
         for each in merging.with_start:
-            ratio, shift = merging.units(each) if self.n_classes == 1 else (1.0, 0.0)
+            ratio, shift = merging.units(each)
             targets[each.rows] = ratio * each.state[self.name]["targets"] + shift
         return Expert.merged(self, merging) | {
             "latest": np.array([position[row] for row in chosen], dtype=np.int32),

@@ -2,7 +2,7 @@
 combiner's regressions, and a vote between these, the trees and the last target.
 
     processes.pyx        six Gaussian processes, as for classes
-    neighbours.pyx       the four nearest points, as for classes
+    neighbours.pyx       the four nearest points, among them the latest samples
     regression.pyx       a Bayesian linear regression on the features
     additive.pyx         that regression plus a function of each feature
     last_target.pyx      the last target
@@ -117,13 +117,13 @@ cdef class TargetMixture(Mixture):
         tuple without=()
     ):
         Mixture.__init__(
-            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, pending=pending,
+            self, terms, budget=budget, first_metric=NEIGHBOURS_METRIC, pending=pending,
             scale=scale
         )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
         self.slopes = Slopes(self.processes, FIRST_WITH_SLOPES)
-        self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
+        self.neighbours = Neighbours(self.distances, budget - dictionary)
         self.forest = TargetForest(self.scaler, TREES, bytes=TREES * BYTES_OF_A_TREE)
         self.linear, self.last_target = Regression(self.scaler), LastTarget()
         difference = residual_forest("difference", self.last_target, self.scaler, 2, True)

@@ -32,6 +32,7 @@ cdef struct Sample:
     int32_t *places
     double *numbers
     const double *scaled        # values; set by a mixture, borrowed
+    const double *unclipped     # the same before they were clipped
     int64_t generation          # of the features when `places` were looked up
     double square               # squared norm
 

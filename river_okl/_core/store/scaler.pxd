@@ -42,7 +42,8 @@ cdef class Scaler(Features):
     cdef bint drifts(self, const Feature *feature, double centre, double size) noexcept nogil
     cdef bint settle(self, int64_t until) except -1
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
-    cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
+    cdef double unclipped(self, Py_ssize_t place, double value) noexcept nogil
+    cdef double clipped(self, double z) noexcept nogil
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil
     cdef int add_features(self, Sample *x, Py_ssize_t size) except -1

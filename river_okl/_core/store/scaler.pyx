@@ -95,7 +95,11 @@ cdef class Scaler(Features):
             if feature.centred else (feature.count >= GAINED_AFTER and there >= GAINED * samples)
         )
 
-    cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
+    cdef double clipped(self, double z) noexcept nogil:
+        """Return a scaled value clipped; without scaling values stay as they are."""
+        return fmin(fmax(z, -OUTLYING), OUTLYING) if self.active else z
+
+    cdef double unclipped(self, Py_ssize_t place, double value) noexcept nogil:
         """Return a value scaled as if it had been learned; place -1 is a new feature."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
@@ -112,7 +116,7 @@ cdef class Scaler(Features):
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
         feature = &self.features[place]
         if feature.settled:
-            return fmin(fmax((value - feature.centre) / feature.size, -OUTLYING), OUTLYING)
+            return (value - feature.centre) / feature.size
         run = run_with(&feature.values, value)
         delta = counted(&feature.values, value, run)
         gain = 0.0 if waits(run) else 1.0 / <double> min(feature.values.count + 1, MEMORY)
@@ -122,7 +126,7 @@ cdef class Scaler(Features):
             value -= mean
         else:
             variance += mean * mean
-        return fmin(fmax(value / sqrt(variance), -OUTLYING), OUTLYING) if variance > 0.0 else 0.0
+        return value / sqrt(variance) if variance > 0.0 else 0.0
 
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
         """Return the scaled value of a centred feature that is absent."""

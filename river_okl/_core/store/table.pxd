@@ -1,5 +1,6 @@
 cimport cython
 from cpython.object cimport PyObject
+from libc.stdint cimport int32_t
 
 from river_okl._core.store.memory cimport Owner
 
@@ -70,7 +71,9 @@ cdef class Table(Owner):
     cpdef int reserve(self) except -1
     cpdef int grow(self, Axis axis, Py_ssize_t room) except -1
     cdef int resize_arrays(self, Axis axis, Py_ssize_t room) except -1
+    cdef int shrink(self, Axis axis, Py_ssize_t n) except -1
     # Changes of this table and its parts
+    cdef int take_items(self, Axis axis, const int32_t *items, Py_ssize_t n) except -1
     cpdef void forget(self, Axis axis, list items) noexcept
     cdef void reset(self, Axis axis, Py_ssize_t i) noexcept
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept

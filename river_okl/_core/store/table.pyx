@@ -91,6 +91,11 @@ cdef class Array:
             memcpy(cells + i * self.item, self.blank, self.item)
 
 
+ctypedef fused real:
+    float
+    double
+
+
 cdef dict shared = {}               # all declarations, so that ten thousand models store them only once
 
 
@@ -99,6 +104,14 @@ cdef void multiply(Array array, double *cells, Py_ssize_t n, double factor) noex
     cdef Py_ssize_t i
     for i in range(n):
         cells[i] = fmin(fmax(factor * cells[i], array.low), array.high)
+
+
+cdef void split_function(real *cells, Py_ssize_t n, double share) noexcept:
+    """Split a function of two classes into one function of each (see ``Classes``)."""
+    cdef Py_ssize_t j
+    for j in range(n):
+        cells[n + j] = <real> share * cells[j]
+        cells[j] = 0 - cells[n + j]  # 0 stays 0
 
 
 cdef class Table(Owner):
@@ -149,8 +162,8 @@ cdef class Table(Owner):
         if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> size:
             raise ValueError(f"{name} is no attribute of this object")
         splits = any([isinstance(axis, Classes) and (<Classes> axis).split != 0.0 for axis in axes])
-        if splits and not scratch and np.dtype(dtype) != np.float64:
-            raise ValueError(f"{name} has an axis that splits a function, which consists of doubles, not of {dtype}")
+        if splits and not scratch and np.dtype(dtype).kind != "f":
+            raise ValueError(f"{name} has an axis that splits a function, which consists of floats, not of {dtype}")
         self.axes += tuple([axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes])
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
         key = offset, name, numbers, dtype, default, low, high, merge, power, of_feature, triangle, scratch
@@ -281,8 +294,8 @@ cdef class Table(Owner):
             cells = <char *> self.pointer(array)[0]
             new = <char *> self.resize(NULL, 0, before * room * after, array.item)
             for i in range(before):
-                memcpy(new + i * room * row, cells + i * old * row, old * row)
-                if not array.zero:
+                memcpy(new + i * room * row, cells + i * old * row, min(old, room) * row)
+                if not array.zero and room > old:
                     array.clear(new + (i * room + old) * row, (room - old) * after)
             self.release(cells)
             self.pointer(array)[0] = new
@@ -290,7 +303,37 @@ cdef class Table(Owner):
             (<Table> part).resize_arrays(axis, room)
         return 0
 
+    cdef int shrink(self, Axis axis, Py_ssize_t n) except -1:
+        """Keep the first n items of an axis, and no room for more; the memory of the others is freed."""
+        self.resize_arrays(axis, n)
+        axis.n = axis.room = n
+        return 0
+
     # Changes ----------------------------------------------------------------------------------------------------------
+
+    cdef int take_items(self, Axis axis, const int32_t *items, Py_ssize_t n) except -1:
+        """Keep n items of an axis, in this order; call it before the length of the axis becomes n."""
+        cdef Py_ssize_t i, j, k, before, after, row
+        cdef Array array
+        cdef char *cells
+        cdef char *kept
+        for k in range(self.n_declared):
+            array = <Array> self.declared[k]
+            if array.scratch or not self.strides(array, axis, &before, &after):
+                continue
+            row = after * array.item
+            kept = <char *> self.resize(NULL, 0, max(1, n), row)
+            for j in range(before):
+                cells = <char *> self.pointer(array)[0] + j * axis.room * row
+                for i in range(n):
+                    memcpy(kept + i * row, cells + items[i] * row, row)
+                memcpy(cells, kept, n * row)
+                if axis.n > n:
+                    array.clear(cells + n * row, (axis.n - n) * after)
+            self.release(kept)
+        for part in self.parts:
+            (<Table> part).take_items(axis, items, n)
+        return 0
 
     cpdef void forget(self, Axis axis, list items) noexcept:
         """Set the cells of these items of an axis to the default value."""
@@ -331,9 +374,8 @@ cdef class Table(Owner):
 
     cpdef int append_class(self, Classes axis) except -1:
         """Add a class (see ``Classes``)."""
-        cdef Py_ssize_t i, j, k, before, after
+        cdef Py_ssize_t i, k, before, after
         cdef Array array
-        cdef double *cells
         if axis.after() > axis.room:
             self.grow(axis, max(axis.after(), axis.room + axis.room // 8))
         if axis.split and axis.n == 1:
@@ -342,10 +384,10 @@ cdef class Table(Owner):
                 if array.scratch or not self.strides(array, axis, &before, &after):
                     continue
                 for i in range(before):
-                    cells = <double *> self.pointer(array)[0] + i * axis.room * after
-                    for j in range(after):
-                        cells[after + j] = axis.split * cells[j]
-                        cells[j] = 0.0 - cells[after + j]  # 0 stays 0
+                    if array.item == sizeof(double):
+                        split_function(<double *> self.pointer(array)[0] + i * axis.room * after, after, axis.split)
+                    else:
+                        split_function(<float *> self.pointer(array)[0] + i * axis.room * after, after, axis.split)
         axis.n = axis.after()
         return 0
 

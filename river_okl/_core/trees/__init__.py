@@ -1,1 +1,1 @@
-"""A forest of Hoeffding trees: trees and their memory, prediction and learning, and two kinds of leaf."""
+"""A forest of Hoeffding trees: trees in bounded memory, prediction and learning, and leaves of a target."""

@@ -6,8 +6,8 @@ mean over the trees.
 
 A leaf splits at an edge between two bins if the gain of the best feature is clearly larger than that of the second.
 The bound on the error of a gain after a weight of n is ε = √(ln(1/δ) / 2n).  The leaves of a split start from the
-predictions of their parent's statistics.  Classes and targets have their own gains and further conditions for a split
-(class_leaf.pyx, target_leaf.pyx).  Nodes, leaves and statistics are stored in tree.pyx.
+predictions of their parent's statistics.  target_leaf.pyx has the gain and further
+conditions for a split.  Nodes, leaves and statistics are stored in tree.pyx.
 
 A tree restarts if its error rises (an average over 100 samples against one over 1,000).
 """

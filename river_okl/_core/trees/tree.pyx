@@ -2,7 +2,7 @@
 
 A tree is an array of nodes, each a split or a leaf.  A leaf predicts from a few numbers.  While it learns, a
 leaf also has a block of statistics: candidate features, and for each of them 16 bins over the values seen in
-the leaf.  The kind of leaf defines the numbers of leaves and bins: class_leaf.pyx or target_leaf.pyx.
+the leaf.  target_leaf.pyx defines the numbers of leaves and bins.
 
 The blocks of all trees together take at most ``bytes``, whatever the number of features, and proportionally
 more for 3 to ``MAX_CLASSES`` classes.  A leaf without a block waits, and takes over the block of a leaf with

@@ -1,0 +1,151 @@
+"""The nearest rows of the memory to a sample, of the latest ones and of all.
+
+The distance is Σ_j w_j |z_j - z_ij|, in integers: z and w are bytes.  A weight is the share of a column in the gains of
+the trees times the number of columns, to the power of POWER; a share counts as at least LEAST.  A row at the distance
+d, in standard deviations, has the vote 1 / (d / Σ w + NEAR).
+"""
+
+from libc.math cimport pow
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
+
+from river_okl._core.loops cimport GROUP, SCANNED
+from river_okl._core.memory.latest cimport STEPS, byte_of
+from river_okl._core.simd cimport scans
+
+LATEST = 512                    # rows
+cdef Py_ssize_t of_latest = LATEST
+cdef enum:
+    SEARCHED = 524288           # bytes: of more columns fewer rows are searched
+
+cdef double POWER = 0.75, LEAST = 0.02
+cdef float LARGEST_WEIGHT = 127.0
+cdef int32_t FAR = 2**31 - 1
+cdef double NEAR = 0.002        # standard deviations
+cdef double TRUST = 0.96        # the votes' share in a probability; the rest is for all classes alike
+
+
+cdef class Nearest(Table):
+    """The neighbours in a memory.
+
+    Parameters
+    ----------
+    latest
+        The rows among which they are searched.
+    """
+
+    def __init__(self, Latest latest):
+        self.latest = latest
+        self.declare(
+            <size_t> &self.relevance, "relevance", (latest.column,), dtype="f4", default=1.0, low=0.0, high=2.0**20
+        )
+        self.scratch(<size_t> &self.distance, (latest.row,), dtype="i4")
+        self.scratch(<size_t> &self.low, (latest.row,), dtype="i4")
+        self.found = <int32_t *> self.resize(NULL, 0, OF_LATEST + OF_ALL, 4)
+
+    cdef void weigh(self, const double *gains) noexcept:
+        """Set the weights of the columns by the gains of the trees."""
+        cdef Py_ssize_t c, n = self.latest.column.n
+        cdef double total = 0.0, share
+        for c in range(n):
+            total += gains[c]
+        for c in range(n):
+            share = gains[c] / total * n if total > 0.0 else 1.0
+            self.relevance[c] = <float> pow(share if share > LEAST else LEAST, POWER)
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int measure(self) except -1:
+        """Compute the distances of the last sample of the rows."""
+        cdef Py_ssize_t c, k, n = self.latest.column.n, groups = (n + GROUP - 1) // GROUP
+        cdef float largest = 0.0
+        cdef bint weighs
+        cdef Scanned *scanned
+        if groups > self.room:
+            self.scanned, self.room = <Scanned *> self.resize(self.scanned, 0, groups, sizeof(Scanned)), groups
+        for c in range(n):
+            largest = max(largest, self.relevance[c])
+        self.n_scanned = self.distance_scale = 0
+        for c in range(0, n, GROUP):
+            scanned, weighs = &self.scanned[self.n_scanned], False
+            for k in range(GROUP):
+                scanned.weight[k] = scanned.own[k] = 0
+                if c + k < n:
+                    scanned.weight[k] = <uint8_t> (LARGEST_WEIGHT * self.relevance[c + k] / largest + <float> 0.5)
+                    scanned.own[k] = byte_of(self.latest.x[c + k])
+                    self.distance_scale += scanned.weight[k]
+                weighs |= scanned.weight[k] > 0
+            if weighs:
+                scanned.bytes = self.latest.near_byte(c, 0)
+                self.n_scanned += 1
+        scans.distances(
+            self.scanned, self.n_scanned, (self.latest.row.n + SCANNED - 1) // SCANNED, self.distance, self.low
+        )
+        return 0
+
+    cdef Py_ssize_t select(self, Py_ssize_t latest, Py_ssize_t most, int32_t *found) noexcept:
+        """Find the nearest of the latest rows; return their number.  Of equal distances the latest rows win."""
+        cdef Py_ssize_t n = self.latest.row.n, start = self.latest.start, first = n - min(latest, n), k = 0
+        # the slots of rows ``first`` to n are at most two intervals
+        self.bound = self.bound_of(most) if first == 0 else FAR
+        if start + first < n:
+            k = self.scan(start + first, n, k, most, found)
+            return self.scan(0, start, k, most, found)
+        return self.scan(start + first - n, start, k, most, found)
+
+    cdef int32_t bound_of(self, Py_ssize_t most) noexcept:
+        """Return a distance that so many rows do not exceed: that of the nearest ones of different blocks."""
+        cdef int32_t[OF_ALL] lowest
+        cdef Py_ssize_t b, j, k = 0
+        cdef int32_t low
+        for b in range((self.latest.row.n + SCANNED - 1) // SCANNED - 1):  # the last one may be incomplete
+            low = self.low[b]
+            if k == most and low >= lowest[most - 1]:
+                continue
+            j = min(k, most - 1)
+            while j > 0 and lowest[j - 1] > low:
+                lowest[j] = lowest[j - 1]
+                j -= 1
+            lowest[j] = low
+            k = min(k + 1, most)
+        return lowest[most - 1] if k == most else FAR
+
+    cdef Py_ssize_t scan(
+        self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, Py_ssize_t most, int32_t *found
+    ) noexcept:
+        """Insert the nearest rows of some slots into the k that were found before, in order of distance."""
+        cdef Py_ssize_t b, i, j
+        cdef int32_t bound = self.distance[found[k - 1]] if k == most else self.bound, d
+        for b in range(first // SCANNED, (last + SCANNED - 1) // SCANNED):
+            if self.low[b] > bound:
+                continue
+            for i in range(max(first, b * SCANNED), min(last, (b + 1) * SCANNED)):
+                d = self.distance[i]
+                if d > bound:
+                    continue
+                j = min(k, most - 1)
+                while j > 0 and self.distance[found[j - 1]] >= d:
+                    found[j] = found[j - 1]
+                    j -= 1
+                found[j] = <int32_t> i
+                k = min(k + 1, most)
+                if k == most:
+                    bound = self.distance[found[most - 1]]
+        return k
+
+    cdef void vote(self, Py_ssize_t latest, Py_ssize_t most, Py_ssize_t n_classes, double *p) noexcept:
+        """Write the probabilities of every class by the votes of the nearest rows."""
+        cdef Py_ssize_t i, o, k = self.select(latest, most, self.found)
+        cdef double total = 0.0, vote, unit = max(1.0, STEPS * self.distance_scale)
+        memset(p, 0, n_classes * 8)
+        for i in range(k):
+            vote = 1.0 / (self.distance[self.found[i]] / unit + NEAR)
+            p[<Py_ssize_t> self.latest.target[self.found[i]]] += vote
+            total += vote
+        for o in range(n_classes):
+            p[o] = (TRUST * p[o] / total if k else TRUST / n_classes) + (1.0 - TRUST) / n_classes
+
+    cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept:
+        """Write the probabilities by the nearest of the latest rows, then those by the nearest of all."""
+        self.vote(of_latest, OF_LATEST, n_classes, p)
+        self.vote(max(1, SEARCHED // (GROUP * max(1, self.n_scanned))), OF_ALL, n_classes, p + n_classes)

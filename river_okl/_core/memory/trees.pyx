@@ -1,0 +1,506 @@
+"""Boosted trees over the rows of the memory, which are rebuilt one by one, in turn, for ever.
+
+A tree is fitted to what all others leave.  With G and H, the sums of the first and second derivatives of the log loss
+over the rows of a node or a leaf,
+
+    gain of a split = G_l² / (H_l + λ) + G_r² / (H_r + λ) - G² / (H + λ)        value of a leaf = ν G / (H + λ)
+
+What the K trees agree on is shrunk to K ν / (1 - ν + K ν), so passes without end do not overfit.
+
+For each sample learned, the growing tree visits ``VISITS`` rows as often as a whole tree does.  So nearly all trees are
+rebuilt while the ring doubles, and all once per turn of the ring.  The work is cut into pieces: a piece looks at one
+column of one level, or goes once over some rows.  The phases of a tree:
+
+    EDGES       draw new edges for some columns, and the columns that the tree looks at
+    TAKE_OUT    take the old tree out of the sums of the rows; compute gradients
+    GROW        of every drawn column, compare all splits of all nodes of a level; then move the rows to the branches
+    SUM         add up the gradients of the rows of each leaf, for every class
+    ADD         set the values of the leaves; add the tree to the sums of the rows
+
+For more than two classes the structure of a tree is found on one number per row, the gradient along a direction of +1
+and -1 per class.  A row that is replaced while a tree is grown leaves it; a new row joins it with a gradient of 0.
+
+A tree looks at ``DRAWN`` columns: 10 are drawn by the decayed gains of all trees, 6 at random.  If a column has more
+codes than there are bins, four codes share a bin, with an offset for each tree.
+"""
+
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.calibration cimport probabilities_of
+from river_okl._core.loops cimport (
+    add_histogram, compare_splits, logistic, projected, route, softmax_single,
+)
+from river_okl._core.memory.latest cimport below_all, converted, largest_single
+from river_okl._core.splitmix cimport scrambled
+from river_okl._core.store.table cimport Array, Conversion
+
+from river_okl._core.states import LARGEST_COUNT
+
+cdef enum:
+    BY_GAIN = 10                # columns that are drawn by their gains
+    PIECE = 4096                # rows of a piece, for one or two classes
+    SMALLEST = 64               # visits of a piece at least
+    FEWEST = 8                  # rows before the first tree
+    RECODING = 20               # visits of a row whose code is found again
+
+cdef enum:
+    EDGES_PHASE
+    TAKE_OUT
+    GROW
+    SUM
+    ADD
+
+TREES = 60
+LEAF_BYTES = 2**19              # for the leaves of all trees
+cdef double SHRINKAGE = 0.2     # ν
+cdef double RIDGE = 3.0         # λ
+cdef double LEAST_CURVATURE = 1.0   # H of a branch
+cdef double VISITS = 60.0
+cdef double DECAY = 0.98        # of the gains, per tree
+cdef double LEAST_GAIN = 1e-6
+
+
+cdef class Trees(Table):
+    """The trees of a memory.
+
+    Parameters
+    ----------
+    latest
+        The rows from which they are built.
+    """
+
+    def __init__(self, Latest latest):
+        self.latest, self.tree = latest, Axis("tree", TREES)
+        self.per_class, self.classes = Classes(1, split=0.5), Classes(2)
+        row, column, leaves = latest.row, latest.column, (self.tree, LEAVES)
+        number = {"dtype": "f4", "low": -largest_single, "high": largest_single}
+        count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
+        threshold = number | {"default": largest_single, "low": below_all}
+        split = {"dtype": "i4", "low": 0, "high": 2**16}
+        self.declare(<size_t> &self.columns, "columns", leaves, **split)
+        self.declare(<size_t> &self.thresholds, "thresholds", leaves, **threshold)
+        self.declare(<size_t> &self.values, "values", (*leaves, self.per_class), **number)
+        self.declare(<size_t> &self.identity, "identities", (self.classes,), **count)
+        self.identity[1] = 1
+        self.declare(<size_t> &self.gains, "gains", (column,), low=0.0)
+        self.declare(<size_t> &self.leaf, "leaf", (self.tree, row), dtype="u1", low=0, high=LEAVES - 1)
+        self.declare(<size_t> &self.sums, "sums", (row, self.per_class), **number)
+        self.declare(<size_t> &self.gradient, "gradients", (row, 2), **number)
+        self.declare(<size_t> &self.grown, "grown", (), **count)
+        self.declare(<size_t> &self.credit, "credit", ())
+        self.declare(<size_t> &self.phase, "phase", (), dtype="i4", low=EDGES_PHASE, high=ADD)
+        self.declare(<size_t> &self.level, "level", (), dtype="i4", low=0, high=DEPTH)
+        self.declare(<size_t> &self.at, "at", (), **count)
+        self.declare(<size_t> &self.drawn, "drawn", (DRAWN,), dtype="i4", low=0, high=2**16)
+        self.declare(<size_t> &self.n_drawn, "n_drawn", (), dtype="i4", low=0, high=DRAWN)
+        nodes = (NODES,)
+        self.declare(<size_t> &self.best.gain, "best_gains", nodes, low=0.0)
+        self.declare(<size_t> &self.best.column, "best_columns", nodes, **split)
+        self.declare(<size_t> &self.best.code, "best_codes", nodes, dtype="i4", low=0, high=CODES - 1)
+        self.declare(<size_t> &self.new_columns, "new_columns", (LEAVES,), **split)
+        self.declare(<size_t> &self.new_thresholds, "new_thresholds", (LEAVES,), **threshold)
+        self.declare(<size_t> &self.leaf_sums, "leaf_sums", (LEAVES, self.per_class, 2), **number)
+        self.scratch(<size_t> &self.at_leaf, (self.tree,), dtype="u1")
+        self.scratch(<size_t> &self.chances, (column,))
+        self.scratch(<size_t> &self.scores, (self.per_class,))
+        self.scratch(<size_t> &self.p, (self.per_class,), dtype="f4")
+        self.scratch(<size_t> &self.direction, (self.per_class,), dtype="f4")
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef void ask(self, double *p) noexcept:
+        """Write the probabilities of the last sample of the rows."""
+        cdef Py_ssize_t t, o, n = self.per_class.n, room = self.per_class.room, trees = self.tree.n
+        cdef const float *x = self.latest.x
+        cdef const float *of_leaf
+        cdef int32_t level, k
+        cdef uint8_t *at = self.at_leaf
+        memset(at, 0, trees)
+        for level in range(DEPTH):  # trees in the inner loop: their branches do not wait for each other
+            for t in range(trees):
+                k = <int32_t> (t * LEAVES + (1 << level) - 1 + at[t])
+                at[t] = <uint8_t> (2 * at[t] + (x[self.columns[k]] > self.thresholds[k]))
+        memset(self.scores, 0, n * 8)
+        for t in range(trees):
+            of_leaf = self.values + (t * LEAVES + at[t]) * room
+            for o in range(n):
+                self.scores[o] += of_leaf[o]
+        probabilities_of(self.scores, 1.0, n, p)
+
+    cdef void enter(self, Py_ssize_t slot) noexcept:
+        """Add the last sample of ``ask``, which is now the row of this slot."""
+        cdef Py_ssize_t t, n = self.per_class.n, room = self.latest.row.room, growing = self.growing()
+        cdef float *sums = self.sums + slot * self.per_class.room
+        memset(sums, 0, n * 4)
+        for t in range(self.tree.n):
+            self.leaf[t * room + slot] = self.at_leaf[t]
+            if t != growing or self.counts(slot):
+                self.add_leaf(t, slot, 1.0)
+        self.gradient[slot] = Gradient(0.0, 0.0)
+        if self.phase == GROW or self.phase == SUM or (self.phase == TAKE_OUT and slot < self.at):
+            self.leaf[growing * room + slot] = self.node_of_new()
+
+    cdef Py_ssize_t bytes_of_row(self) noexcept:
+        """Return the bytes of a row here."""
+        return self.tree.n + 4 * self.per_class.n + 24
+
+    cdef Py_ssize_t growing(self) noexcept:
+        """Return the tree that is being replaced."""
+        return self.grown % max(1, self.tree.n)
+
+    cdef bint counts(self, Py_ssize_t slot) noexcept:
+        """Whether the sums of a row contain the old tree that is being replaced, or the new one."""
+        if self.phase == TAKE_OUT:
+            return slot >= self.at
+        return self.phase == EDGES_PHASE or (self.phase == ADD and slot < self.at)
+
+    cdef void add_leaf(self, Py_ssize_t t, Py_ssize_t slot, float sign) noexcept:
+        """Add the value of a row's leaf to its sums, or subtract it."""
+        cdef Py_ssize_t o, n = self.per_class.n, room = self.per_class.room
+        cdef const float *of_leaf = self.values + (t * LEAVES + self.leaf[t * self.latest.row.room + slot]) * room
+        cdef float *sums = self.sums + slot * room
+        for o in range(n):
+            sums[o] += sign * of_leaf[o]
+
+    cdef uint8_t node_of_new(self) noexcept:
+        """Return the node of the last sample in the tree that is being grown."""
+        cdef Py_ssize_t level
+        cdef uint8_t node = 0
+        cdef int32_t k
+        for level in range(self.level):
+            k = (1 << level) - 1 + node
+            node = <uint8_t> (2 * node + (self.latest.x[self.new_columns[k]] > self.new_thresholds[k]))
+        return node
+
+    # Growing a tree ---------------------------------------------------------------------------------------------------
+
+    cdef bint build(self) noexcept:
+        """Do the work that one more learned sample pays for; return whether a tree was finished."""
+        cdef int64_t before = self.grown
+        if self.latest.row.n < FEWEST or self.tree.n == 0:
+            return False
+        self.credit += VISITS * (min(self.latest.column.n, DRAWN) * DEPTH + DEPTH + 3)
+        while self.credit > 0.0:
+            self.credit -= max(self.step(), SMALLEST)
+        return self.grown > before
+
+    cdef void finish(self) noexcept:
+        """Finish the growing tree."""
+        while self.phase != EDGES_PHASE:
+            self.step()
+
+    cdef Py_ssize_t step(self) noexcept:
+        """Do one piece of work; return the number of rows that it visited."""
+        cdef Py_ssize_t n = self.latest.row.n, first = self.at, last
+        if self.phase == EDGES_PHASE:
+            return self.draw_edges()
+        if self.phase == GROW:
+            if self.at < self.n_drawn:
+                self.compare(self.drawn[self.at])
+                self.at += 1
+            else:
+                self.split()
+            return n
+        last = min(n, first + max(256, PIECE // max(1, self.per_class.n // 2)))
+        if self.phase == TAKE_OUT:
+            self.take_out(first, last)
+        elif self.phase == SUM:
+            self.sum_leaves(first, last)
+        else:
+            self.add(first, last)
+        self.at = last
+        if last == n:
+            self.end_phase()
+        return last - first
+
+    cdef void end_phase(self) noexcept:
+        """Begin the next phase, after one that went over all rows."""
+        cdef Py_ssize_t c
+        self.at = 0
+        if self.phase == TAKE_OUT:
+            self.phase = GROW
+        elif self.phase == SUM:
+            self.replace()
+            self.phase = ADD
+        else:
+            for c in range(self.latest.column.n):
+                self.gains[c] *= DECAY
+            self.grown += 1
+            self.phase = EDGES_PHASE
+
+    cdef Py_ssize_t draw_edges(self) noexcept:
+        """Draw the edges of the next column if they are due; after the last one begin to grow a tree."""
+        cdef Py_ssize_t c
+        for c in range(self.at, self.latest.column.n):
+            if self.latest.draw_if_due(c):
+                self.at = c + 1
+                return RECODING * self.latest.row.n
+        self.draw_columns()
+        self.at, self.level, self.phase = 0, 0, TAKE_OUT
+        for c in range(LEAVES):
+            self.new_columns[c], self.new_thresholds[c] = 0, largest_single
+        memset(self.leaf_sums, 0, LEAVES * self.per_class.room * sizeof(Gradient))
+        self.forget_best()
+        return 0
+
+    cdef double uniform(self, Py_ssize_t i) noexcept:
+        """Return random number i of the growing tree, at least 0 and below 1."""
+        return <double> (scrambled(scrambled(self.grown + 1) + i) >> 11) / 9007199254740992.0
+
+    cdef void draw_columns(self) noexcept:
+        """Draw the columns that the tree looks at: all if there are few, else by their gains and at random."""
+        cdef Py_ssize_t i, c, n = self.latest.column.n
+        cdef double left
+        self.n_drawn = <int> min(n, DRAWN)
+        for i in range(self.n_drawn):
+            self.drawn[i] = <int32_t> i
+        if n <= DRAWN:
+            return
+        for c in range(n):
+            self.chances[c] = self.gains[c]
+        for i in range(DRAWN):
+            if i == BY_GAIN or self.total_chance() <= 0.0:  # at random, or there are no gains left
+                for c in range(n):
+                    self.chances[c] = 1.0 if self.chances[c] >= 0.0 else -1.0
+            left = self.uniform(i) * self.total_chance()
+            for c in range(n):
+                if self.chances[c] > 0.0:
+                    self.drawn[i] = <int32_t> c
+                    left -= self.chances[c]
+                    if left < 0.0:
+                        break
+            self.chances[self.drawn[i]] = -1.0
+
+    cdef double total_chance(self) noexcept:
+        """Return the sum of the chances of columns that are not drawn yet; that of the others is -1."""
+        cdef Py_ssize_t c
+        cdef double total = 0.0
+        for c in range(self.latest.column.n):
+            if self.chances[c] > 0.0:
+                total += self.chances[c]
+        return total
+
+    cdef void take_out(self, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Take the old tree out of the sums of some rows, and compute their gradients."""
+        cdef Py_ssize_t i, o, t = self.growing(), n = self.per_class.n, room = self.latest.row.room
+        for i in range(first, last):
+            self.add_leaf(t, i, -1.0)
+        memset(self.leaf + t * room + first, 0, last - first)
+        if n == 1:
+            logistic(
+                self.sums + first, self.latest.target + first, self.latest.weight + first, last - first,
+                self.gradient + first
+            )
+            return
+        for o in range(n):
+            self.direction[o] = 1.0 if scrambled(scrambled(self.grown + 1) - self.identity[o] - 1) >> 63 else -1.0
+        for i in range(first, last):
+            softmax_single(self.sums + i * self.per_class.room, n, self.p)
+            projected(
+                self.p, self.direction, n, <Py_ssize_t> self.latest.target[i], self.latest.weight[i], self.gradient + i
+            )
+
+    cdef void forget_best(self) noexcept:
+        """Begin a level, without splits."""
+        cdef Py_ssize_t k
+        for k in range(NODES):
+            self.forget_split(k)
+
+    cdef void forget_split(self, Py_ssize_t k) noexcept:
+        """Let all rows of a node of this level go to the left."""
+        self.best.gain[k], self.best.column[k], self.best.code[k] = LEAST_GAIN, 0, CODES - 1
+
+    cdef void compare(self, int32_t column) noexcept:
+        """Compare the splits of a column with the best ones of all nodes of this level."""
+        cdef Gradient[CELLS] sums
+        cdef uint8_t[CODES] bin_of
+        cdef uint8_t[BINS] last
+        cdef Py_ssize_t nodes = 1 << self.level, code, codes = 2 + self.latest.n_edges[column], bins
+        cdef Py_ssize_t room = self.latest.row.room
+        cdef Py_ssize_t offset = <Py_ssize_t> (scrambled(self.grown) & 3), coarse = 2 if codes > BINS else 0
+        if codes == 2:
+            return
+        bin_of[0] = last[0] = 0
+        for code in range(1, codes):  # gaps keep a bin of their own
+            bin_of[code] = <uint8_t> (1 + ((code - 1 + (offset if coarse else 0)) >> coarse))
+            last[bin_of[code]] = <uint8_t> code
+        bins = bin_of[codes - 1] + 1
+        memset(sums, 0, nodes * BINS * sizeof(Gradient))
+        add_histogram(
+            self.latest.codes + column * room, self.leaf + self.growing() * room, self.gradient, self.latest.row.n,
+            bin_of, sums
+        )
+        compare_splits(sums, nodes, bins, last, column, RIDGE, LEAST_CURVATURE, self.best)
+
+    cdef void split(self) noexcept:
+        """Split the nodes of this level, and move the rows to the branches."""
+        cdef Py_ssize_t k, i, nodes = 1 << self.level, room = self.latest.row.room
+        cdef uint8_t *node = self.leaf + self.growing() * room
+        cdef int32_t column
+        cdef bint found = False
+        for k in range(nodes):
+            if self.best.gain[k] <= LEAST_GAIN:
+                continue
+            found, column = True, self.best.column[k]
+            self.gains[column] += self.best.gain[k]
+            self.new_columns[nodes - 1 + k] = column
+            self.new_thresholds[nodes - 1 + k] = self.latest.threshold(column, self.best.code[k])
+        if found:
+            route(self.latest.codes, room, self.best, self.latest.row.n, node)
+            self.level += 1
+        else:
+            for i in range(self.latest.row.n):
+                node[i] = <uint8_t> (node[i] << (DEPTH - self.level))
+            self.level = DEPTH
+        self.forget_best()
+        self.at = 0
+        if self.level == DEPTH:
+            self.phase = SUM
+
+    cdef void sum_leaves(self, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Add the gradients of some rows to those of their leaves, except rows that have joined since."""
+        cdef Py_ssize_t i, o, c, n = self.per_class.n, room = self.per_class.room
+        cdef const uint8_t *leaf = self.leaf + self.growing() * self.latest.row.room
+        cdef Gradient *sums
+        cdef float weight
+        for i in range(first, last):
+            sums = <Gradient *> self.leaf_sums + leaf[i] * room
+            if n == 1:
+                sums.g += self.gradient[i].g
+                sums.h += self.gradient[i].h
+            elif self.gradient[i].h > 0.0:
+                softmax_single(self.sums + i * room, n, self.p)
+                c, weight = <Py_ssize_t> self.latest.target[i], self.latest.weight[i]
+                for o in range(n):
+                    sums[o].g -= weight * self.p[o]
+                    sums[o].h += weight * (self.p[o] * (<float> 1.0 - self.p[o]))
+                sums[c].g += weight
+
+    cdef void replace(self) noexcept:
+        """Replace the old tree by the new one."""
+        cdef Py_ssize_t k, o, t = self.growing(), room = self.per_class.room
+        cdef const Gradient *sums = <const Gradient *> self.leaf_sums
+        memcpy(self.columns + t * LEAVES, self.new_columns, LEAVES * 4)
+        memcpy(self.thresholds + t * LEAVES, self.new_thresholds, LEAVES * 4)
+        for k in range(LEAVES):
+            for o in range(self.per_class.n):
+                self.values[(t * LEAVES + k) * room + o] = <float> (
+                    SHRINKAGE * sums[k * room + o].g / (sums[k * room + o].h + RIDGE)
+                )
+
+    cdef void add(self, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Add the new tree to the sums of some rows."""
+        cdef Py_ssize_t i, t = self.growing()
+        for i in range(first, last):
+            self.add_leaf(t, i, 1.0)
+
+    # Changes ----------------------------------------------------------------------------------------------------------
+
+    cdef void restart(self) noexcept:
+        """Forget all trees, but not which columns had gains."""
+        cdef Py_ssize_t k, rows = self.latest.row.room, room = self.per_class.room
+        memset(self.columns, 0, self.tree.n * LEAVES * 4)
+        for k in range(self.tree.n * LEAVES):
+            self.thresholds[k] = largest_single
+        memset(self.values, 0, self.tree.n * LEAVES * room * 4)
+        memset(self.leaf, 0, self.tree.n * rows)
+        memset(self.sums, 0, rows * room * 4)
+        memset(self.gradient, 0, rows * sizeof(Gradient))
+        self.phase, self.at, self.level, self.credit = EDGES_PHASE, 0, 0, 0.0
+
+    cdef int add_class(self) except -1:
+        """Add a class.  If the leaves of all trees then take too many bytes, the last trees are dropped."""
+        cdef Py_ssize_t i, t, n = max(3, self.per_class.n + 1)
+        cdef Py_ssize_t trees = min(self.tree.n, LEAF_BYTES // (4 * LEAVES * n))
+        self.finish()
+        for t in range(trees, self.tree.n):
+            for i in range(self.latest.row.n):
+                self.add_leaf(t, i, -1.0)
+        if trees < self.tree.n:
+            self.shrink(self.tree, trees)
+        self.append_class(self.classes)
+        self.identity[n - 1] = n - 1
+        return self.append_class(self.per_class)
+
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        """Remove splits on the columns of features that are forgotten; call it before the rows free these."""
+        cdef Py_ssize_t place
+        if axis is self.latest.scaler:
+            for place in items:
+                if self.latest.column_of[place] >= 0:
+                    self.drop_column(self.latest.column_of[place])
+        Table.forget(self, axis, items)
+
+    cdef void drop_column(self, int32_t column) noexcept:
+        """Let all rows go to the left where trees split on a column, which has no gains any more."""
+        cdef Py_ssize_t k
+        self.gains[column] = 0.0
+        for k in range(self.tree.n * LEAVES):
+            if self.columns[k] == column:
+                self.columns[k], self.thresholds[k] = 0, largest_single
+        for k in range(LEAVES):
+            if self.new_columns[k] == column:
+                self.new_columns[k], self.new_thresholds[k] = 0, largest_single
+        for k in range(NODES):
+            if self.best.column[k] == column:
+                self.forget_split(k)
+
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
+        """Convert the thresholds."""
+        cdef Py_ssize_t k
+        for k in range(self.tree.n * LEAVES):
+            self.thresholds[k] = self.in_new_unit(self.columns[k], self.thresholds[k], to)
+        for k in range(LEAVES):
+            self.new_thresholds[k] = self.in_new_unit(self.new_columns[k], self.new_thresholds[k], to)
+        return Table.change_units(self, axis, to)
+
+    cdef float in_new_unit(self, int32_t column, float threshold, const Conversion *to) noexcept:
+        """Return a threshold in the new unit of its column."""
+        cdef int32_t place = self.latest.place[column] if column < self.latest.column.n else -1
+        if not 0 <= place < to.n or threshold == below_all or threshold >= largest_single:
+            return threshold
+        return converted(threshold, to.ratio[place], to.shift[place])
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def restore(self, dict state):
+        Table.restore(self, state)
+        columns = self.latest.column.n
+        for name in ("columns", "new_columns", "best_columns", "drawn"):
+            if (state[name] >= max(1, columns)).any():
+                raise ValueError(f"a tree of a memory splits on one of {columns} columns that there are not")
+        if self.phase == GROW and self.level == DEPTH:
+            raise ValueError("a tree of a memory is too deep")
+        if self.at > max(self.latest.row.n, columns):
+            raise ValueError("a tree of a memory is beyond its rows")
+
+    def begun(self, dict state, gains, Py_ssize_t rows):
+        """Return a state like this one, but with these gains, without trees, and with other rows."""
+        cdef Array array
+        found = {}
+        for array, _ in self.arrays():
+            value = state[array.name]
+            if not array.n_axes:
+                found[array.name] = type(value)()
+                continue
+            shape = [rows if array.name in ("sums", "gradients") else value.shape[0], *value.shape[1:]]
+            if array.name == "leaf":
+                shape[1] = rows
+            blank = np.frombuffer(array.blank[:array.item], array.dtype)[0]
+            found[array.name] = np.full(shape, blank)
+        return found | {"gains": gains, "identities": state["identities"]}
+
+    def _check(self):
+        cdef Py_ssize_t i, t, o, room = self.per_class.room
+        Table._check(self)
+        growing = self.growing()
+        for i in range(self.latest.row.n):
+            expected = np.zeros(self.per_class.n)
+            for t in range(self.tree.n):
+                if t != growing or self.counts(i):
+                    for o in range(self.per_class.n):
+                        expected[o] += self.values[(t * LEAVES + self.leaf[t * self.latest.row.room + i]) * room + o]
+            found = [self.sums[i * room + o] for o in range(self.per_class.n)]
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
