@@ -175,8 +175,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - **Memory.** It stores the latest samples as rows. The first 256 features and strings have a column each.
       Further ones are hashed, with a sign, into 32 more columns. There are 60 trees of depth 6, with a
       shrinkage of 0.2. They are rebuilt one by one, in turn, without end. As in gradient boosting, each tree
-      is fitted to what all others leave. A learned sample pays for the building of 60 rows, in pieces, so
-      that no step is long. A tree splits on 16 columns: 10 are drawn by the gains of all trees, 6 at random.
+      is fitted to what all others leave. Each learned sample does the work of building a tree on 60 rows, in
+      pieces, so that no step is long. A tree splits on at most 16 columns: 10 are drawn by the gains of all
+      trees, 6 at random.
       For the trees None and NaN have a bin of their own, but the first gap of a feature counts as its mean.
       If the loss of the trees rises suddenly, the latest 200 rows are kept, and the trees begin anew.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
