@@ -451,13 +451,13 @@ def test_useless_columns_cost_little():
 
 
 def test_a_string_that_explains_the_label_weighs_more_than_useless_columns():
-    """Before slopes are known, and although it has only one bin: samples with and without it."""
+    """Before slopes are known, and although it has only two codes: samples with and without it."""
     rng, model = np.random.default_rng(5), river_okl.OKLClassifier()
     for z in rng.normal(size=(120, 20)):
         label = bool(rng.random() < 0.5)
         model.learn_one(dict(enumerate(z.tolist())) | {"word": "yes" if label else "no"}, label)
-    weights = model.feature_weights
-    assert min(weights["word=yes"], weights["word=no"]) > 3.0 * max(weights[i] for i in range(20))
+    shares = model.feature_importances
+    assert max(shares["word=yes"], shares["word=no"]) > 3.0 * max(shares[i] for i in range(20))
 
 
 @pytest.mark.parametrize(

@@ -177,9 +177,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
       shrinkage of 0.2. They are rebuilt one by one, in turn, without end. As in gradient boosting, each tree
       is fitted to what all others leave. Each learned sample does the work of building a tree on 60 rows, in
       pieces, so that no step is long. A tree splits on at most 16 columns: 10 are drawn by the gains of all
-      trees, 6 at random.
-      For the trees None and NaN have a bin of their own, but the first gap of a feature counts as its mean.
-      If the loss of the trees rises suddenly, the latest 200 rows are kept, and the trees begin anew.
+      trees, 6 at random. For the trees None and NaN have a bin of their own, but the first gap of a feature
+      counts as its mean. If the loss of the trees rises suddenly, only the latest 200 rows are kept, and the
+      trees begin anew.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. A sample counts at most ten times, except in the Gaussian processes and the
       passive-aggressive learner. If ten light weights in a row follow at most twenty heavy first ones (at
@@ -204,7 +204,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 91.67%
+    Accuracy: 91.91%
 
     """
 

@@ -1450,8 +1450,6 @@ class OKL:
             self.learn_first_metrics()
         if self.memory:
             self.weights[RELEVANT] |= self.memory.relevance()
-            if self.seen < first:
-                self.weights[FULL] |= self.memory.relevance()
         self.metrics_learned()
         self.tune()
         if self.task == "regression":

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from river_okl._core.kernel.distances cimport FULL, RELEVANT
+from river_okl._core.kernel.distances cimport RELEVANT
 from river_okl._core.loops cimport GROUP, SCANNED
 from river_okl._core.memory.latest cimport BUCKET, COLUMNS, EDGES, FREE, GAP
 from river_okl._core.memory.nearest cimport OF_ALL, OF_LATEST
@@ -110,10 +110,7 @@ cdef class Memory(Expert):
         return 0
 
     cdef void weigh(self, Distances distances) noexcept:
-        """Set the weights of features under the metric of relevance by the gains of the trees.
-
-        Before slopes are known the other metric with p = 1 has these weights, too.
-        """
+        """Set the weights of features under the metric of relevance by the gains of the trees."""
         cdef Py_ssize_t c, n = 0
         cdef double total = 0.0, of_all = 0.0
         cdef double *weights = distances.weights[RELEVANT]
@@ -130,8 +127,6 @@ cdef class Memory(Expert):
         for c in range(self.latest.column.n):
             if self.latest.place[c] >= 0:
                 weights[self.latest.place[c]] = fmax(weights[self.latest.place[c]] * n / of_all, LEAST_WEIGHT)
-                if not distances.learned:
-                    distances.weights[FULL][self.latest.place[c]] = weights[self.latest.place[c]]
 
     cdef int add_class(self) except -1:
         self.n_classes += 1
