@@ -7,11 +7,11 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
 the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024),
 estimated along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
 
-If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  A feature that
-separates neighbours of different targets (neighbours.pyx) significantly better than chance therefore gets the
-mean slope or more.  Under metric 0, p = 1 as well, so does a relevant feature: one that the residuals depend
-on (dependence.pyx).  Before slopes are known, features that are not relevant weigh ``UNRELATED`` of the
-others, if p = 1.
+If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  For classes, the weights
+under metric 0 are those that the trees know (mixture/memory.pyx).  For a target, a feature that separates neighbours of
+different targets (neighbours.pyx) significantly better than chance gets the mean slope or more.  Under metric 0, p = 1
+as well, so does a relevant feature: one that the residuals depend on (dependence.pyx).  Before slopes are known,
+features that are not relevant weigh ``UNRELATED`` of the others, if p = 1.
 
 Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every
 ``SUMS_MEMORY`` samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow

@@ -19,8 +19,8 @@ After 2, 3, 5, ... samples the bandwidths and the units of features follow the s
 ``LONGEST`` samples, the feature weights are learned from the slopes of the predictions, too, and the kernel
 with the lowest weight becomes a neighbour of the one with the highest.
 
-A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
-dropped.
+A point belongs to the dictionary, to the pool, to the latest samples of a regression, or to several of them; an
+unreferenced point is dropped.
 """
 
 from libc.math cimport NAN, fmax, fmin
