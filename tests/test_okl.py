@@ -620,7 +620,7 @@ WRONG = {  # part: array, and the place in it
         "trees columns 0 0": [-1, 10_000], "trees thresholds 0 0": [math.nan], "trees values 0 0 0": [math.inf],
         "trees gains 0": [-1.0], "trees leaf 0 0": [64], "trees sums 0 0": [math.nan],
         "trees gradients 0 1": [math.nan], "trees grown": [-1],
-        "trees credit": [math.nan], "trees phase": [-1, 5], "trees level": [-1, 7],
+        "trees credit": [math.nan, 1.0], "trees phase": [-1, 5], "trees level": [-1, 7],
         "trees at": [-1, 10_000], "trees drawn 0": [-1, 10_000], "trees n_drawn": [-1, 17],
         "trees best_columns 0": [-1, 10_000], "trees best_codes 0": [-1, 256], "trees new_columns 0": [-1, 10_000],
         "trees leaf_sums 0 0 0": [math.nan], "nearest relevance 0": [-1.0, math.nan], "change left": [-1],
@@ -679,6 +679,33 @@ def test_every_number_of_a_state_is_checked(path, value):
     at[path[-1]] = value
     with pytest.raises(ValueError):
         make(*options).restore(state)
+
+
+def test_forged_trees_in_growth_are_rejected():
+    """Nodes of rows are indices of sums, which a file must not lead beyond their end."""
+    model, tried = river_okl.OKLClassifier(budget=12), set()
+    for x, y in streams.dense(streams.CLASSIFICATION, n=300, d=20):
+        model.learn_one(x, y)
+        make, options, state = model._f.__reduce__()
+        trees, n = state["memory"]["trees"], len(state["memory"]["rows"]["targets"])
+        phase, level, growing = trees["phase"], trees["level"], trees["grown"] % len(trees["leaf"])
+        make(*options).restore(copy.deepcopy(state))
+        take_out, grow, add = 1, 2, 4
+        forged = [{"phase": take_out, "level": 0, "at": n + 1}, {"phase": add, "at": n + 1}]
+        forged += [{"phase": take_out, "level": 3, "at": 0}, {"phase": grow, "level": 6, "at": 0}]
+        forged += [{"phase": grow, "level": 0, "at": trees["n_drawn"] + 1}, {"phase": 0, "at": 21}]
+        forged += [{"best_gains": np.ones(32), "best_codes": np.full(32, 255, np.int32)}]
+        leaf = trees["leaf"].copy()
+        leaf[growing, 0] = 1 << level if phase == grow else 1
+        forged += [{"phase": grow, "level": level if phase == grow else 0, "at": 0, "leaf": leaf}]
+        forged += [{"phase": take_out, "level": 0, "at": 1, "leaf": leaf | (leaf == 0)}]
+        for change in forged:
+            found = copy.deepcopy(state)
+            found["memory"]["trees"] |= change
+            with pytest.raises(ValueError, match="of a memory"):
+                make(*options).restore(found)
+        tried.add((phase, level))
+    assert {phase for phase, _ in tried} >= {1, 2} and len(tried) > 5
 
 
 def test_unreferenced_points_are_rejected():

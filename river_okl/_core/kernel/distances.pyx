@@ -8,7 +8,7 @@ the diagonal of the average gradient outer product of recursive feature machines
 estimated along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
 
 If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  For classes, the weights
-under metric 0 are those that the trees know (mixture/memory.pyx).  For a target, a feature that separates neighbours of
+under metric 0 follow the gains of the trees (mixture/memory.pyx).  For a target, a feature that separates neighbours of
 different targets (neighbours.pyx) significantly better than chance gets the mean slope or more.  Under metric 0, p = 1
 as well, so does a relevant feature: one that the residuals depend on (dependence.pyx).  Before slopes are known,
 features that are not relevant weigh ``UNRELATED`` of the others, if p = 1.

@@ -1,10 +1,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from river_okl._core.store.scaler cimport Scaler
-from river_okl._core.store.table cimport Axis, Conversion, Table
-
 from river_okl._core.loops cimport GROUP
 from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Axis, Conversion, Table
 
 cdef enum:
     COLUMNS = 256               # of features

@@ -13,6 +13,7 @@ everywhere.  Values and edges are converted with the units of features, so that 
 """
 
 from libc.math cimport rint
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 import numpy as np
@@ -21,17 +22,6 @@ from river_okl._core.loops cimport GROUP, SCANNED
 from river_okl._core.splitmix cimport scrambled
 
 from river_okl._core.states import LARGEST_COUNT, checked_array
-
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    static int okl_by_value(const void *a, const void *b) {
-        const float x = *(const float *)a, y = *(const float *)b;
-        return (x > y) - (x < y);
-    }
-    static void okl_sort_singles(float *values, Py_ssize_t n) { qsort(values, n, sizeof(float), okl_by_value); }
-    """
-    void sort_singles "okl_sort_singles"(float *values, Py_ssize_t n) noexcept nogil
 
 cdef enum:
     BUCKETS = 32                # of hashed features
@@ -42,6 +32,11 @@ cdef float below_all = -2.0**126    # a threshold between gaps and all values
 cdef float largest_single = 2.0**100    # of thresholds, sums and values of leaves
 cdef double FARTHEST = 2.0**99  # of a scaled value
 cdef double STEPS = 20.0        # per standard deviation
+
+
+cdef int ascending(const void *a, const void *b) noexcept nogil:
+    cdef float one = (<const float *> a)[0], other = (<const float *> b)[0]
+    return (one > other) - (one < other)
 
 
 cdef inline bint is_gap(const Sample *x, Py_ssize_t j) noexcept:
@@ -81,11 +76,10 @@ cdef class Latest(Table):
         self.scaler, self.row, self.limit = scaler, row, limit
         self.column, self.group = Axis("column"), Axis("group of columns")
         cells = self.column, row
-        largest = FARTHEST
-        self.declare(<size_t> &self.values, "values", cells, dtype="f4", low=GAP, high=largest)
+        self.declare(<size_t> &self.values, "values", cells, dtype="f4", low=GAP, high=FARTHEST)
         self.declare(<size_t> &self.codes, "codes", cells, dtype="u1", default=1, low=0, high=EDGES + 1)
         self.derive(<size_t> &self.near, (self.group, row, GROUP), dtype="u1", default=64)
-        self.declare(<size_t> &self.edges, "edges", (self.column, EDGES), dtype="f4", low=-largest, high=largest)
+        self.declare(<size_t> &self.edges, "edges", (self.column, EDGES), dtype="f4", low=-FARTHEST, high=FARTHEST)
         self.declare(<size_t> &self.n_edges, "n_edges", (self.column,), dtype="i4", low=0, high=EDGES)
         self.declare(
             <size_t> &self.drawn_at, "drawn_at", (self.column,), dtype="i8", low=0, high=LARGEST_COUNT
@@ -232,7 +226,7 @@ cdef class Latest(Table):
     # Edges and units --------------------------------------------------------------------------------------------------
 
     cdef float threshold(self, int32_t column, int32_t code) noexcept:
-        """Return the largest value that has this code, or a smaller one."""
+        """Return the edge above a code: values beyond it have larger codes."""
         return self.edges[column * EDGES + code - 1] if code > 0 else below_all
 
     cdef bint draw_if_due(self, Py_ssize_t column) noexcept:
@@ -260,7 +254,7 @@ cdef class Latest(Table):
             if values[i] != GAP:
                 some[n] = values[i]
                 n += 1
-        sort_singles(some, n)
+        qsort(some, n, sizeof(float), &ascending)
         for i in range(1, n):
             distinct += some[i] > some[i - 1]
         self.n_edges[column] = 0

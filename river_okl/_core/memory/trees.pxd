@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from river_okl._core.loops cimport BINS, CELLS, CODES, DEPTH, LEAVES, NODES, Gradient, Splits
 from river_okl._core.memory.latest cimport Latest
@@ -70,4 +70,5 @@ cdef class Trees(Table):
     cdef void restart(self) noexcept
     cdef int add_class(self) except -1
     cdef void drop_column(self, int32_t column) noexcept
+    cdef int check_growing(self, leaf) except -1
     cdef float in_new_unit(self, int32_t column, float threshold, const Conversion *to) noexcept

@@ -32,7 +32,7 @@ from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.loops cimport (
     add_histogram, compare_splits, logistic, projected, route, softmax_single,
 )
-from river_okl._core.memory.latest cimport below_all, converted, largest_single
+from river_okl._core.memory.latest cimport EDGES, below_all, converted, largest_single
 from river_okl._core.splitmix cimport scrambled
 from river_okl._core.store.table cimport Array, Conversion
 
@@ -89,7 +89,7 @@ cdef class Trees(Table):
         self.declare(<size_t> &self.sums, "sums", (row, self.per_class), **number)
         self.declare(<size_t> &self.gradient, "gradients", (row, 2), **number)
         self.declare(<size_t> &self.grown, "grown", (), **count)
-        self.declare(<size_t> &self.credit, "credit", ())
+        self.declare(<size_t> &self.credit, "credit", (), low=-LARGEST_COUNT, high=0.0)
         self.declare(<size_t> &self.phase, "phase", (), dtype="i4", low=EDGES_PHASE, high=ADD)
         self.declare(<size_t> &self.level, "level", (), dtype="i4", low=0, high=DEPTH)
         self.declare(<size_t> &self.at, "at", (), **count)
@@ -471,10 +471,25 @@ cdef class Trees(Table):
         for name in ("columns", "new_columns", "best_columns", "drawn"):
             if (state[name] >= max(1, columns)).any():
                 raise ValueError(f"a tree of a memory splits on one of {columns} columns that there are not")
+        if (state["best_codes"][state["best_gains"] > LEAST_GAIN] > EDGES).any():
+            raise ValueError("a split of a memory beyond the edges of its column")
+        if self.phase != EDGES_PHASE:
+            self.check_growing(state["leaf"])
+        elif self.at > columns:
+            raise ValueError(f"a tree of a memory is at column {self.at} of {columns}")
+
+    cdef int check_growing(self, leaf) except -1:
+        """Raise unless the rows are at nodes that the growing tree has at its level: these are indices."""
+        cdef Py_ssize_t end = self.n_drawn if self.phase == GROW else self.latest.row.n
+        if self.tree.n == 0 or self.at > end or (self.phase == TAKE_OUT and self.level > 0):
+            raise ValueError(f"the growing tree of a memory is at {self.at} of {end}, at level {self.level}")
         if self.phase == GROW and self.level == DEPTH:
-            raise ValueError("a tree of a memory is too deep")
-        if self.at > max(self.latest.row.n, columns):
-            raise ValueError("a tree of a memory is beyond its rows")
+            raise ValueError("the growing tree of a memory is too deep")
+        nodes = 1 << self.level if self.phase in (TAKE_OUT, GROW) else LEAVES
+        moved = leaf[self.growing(), :self.at] if self.phase == TAKE_OUT else leaf[self.growing()]
+        if (moved >= nodes).any():
+            raise ValueError(f"a row of a memory is at a node beyond the {nodes} of its level")
+        return 0
 
     def begun(self, dict state, gains, Py_ssize_t rows):
         """Return a state like this one, but with these gains, without trees, and with other rows."""

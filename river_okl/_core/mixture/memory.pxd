@@ -1,6 +1,6 @@
 from river_okl._core.kernel.distances cimport Distances
-from river_okl._core.memory.nearest cimport Nearest
 from river_okl._core.memory.latest cimport Latest
+from river_okl._core.memory.nearest cimport Nearest
 from river_okl._core.memory.trees cimport Trees
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert

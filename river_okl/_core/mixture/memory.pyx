@@ -1,4 +1,4 @@
-"""What the latest samples say: boosted trees that are rebuilt from them, and the nearest of them.
+"""Predictions from the latest samples: by boosted trees that are rebuilt from them, and by the nearest of them.
 
 The gains of the trees show which features matter, which is the metric of the neighbours.  The parts are in
 ``_core/memory``.

@@ -462,7 +462,7 @@ cdef class Mixture(ScaledPoints):
         return self.finish_units(True)
 
     cdef void weigh_features(self) noexcept:
-        """Set the weights of the features that an expert knows to be relevant."""
+        """Set feature weights that follow from an expert."""
 
     cdef int begin_units(self) except -1:
         return self.processes.fill_grams(self.processes.before)
