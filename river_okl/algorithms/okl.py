@@ -26,7 +26,6 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
 LARGEST_MEMORY = 2**20  # samples
-LATEST = 3  # recent samples kept per point of a regression's dictionary
 
 
 class OKL(PredictiveModel):
@@ -42,6 +41,7 @@ class OKL(PredictiveModel):
         budget: Budget,
         scale: bool,
         pending: int,
+        memory: int,
         points: int,
         dictionary: int,
         **options: Any,
@@ -50,10 +50,15 @@ class OKL(PredictiveModel):
         check_whole("pending", pending, 0)
         if pending > LARGEST_PENDING:
             raise ValueError(f"pending is {pending!r}; it must be at most {LARGEST_PENDING:,} samples")
+        check_whole("memory", memory, 0)
+        if memory > LARGEST_MEMORY:
+            raise ValueError(f"memory is {memory!r}; it must be at most {LARGEST_MEMORY:,} samples")
         self.budget = budget
         self.scale = scale
         self.pending = pending
-        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, pending=pending, **options)
+        self.memory = memory
+        options |= {"dictionary": dictionary, "scale": scale, "pending": pending, "memory": memory}
+        super().__init__(kernel, budget=points, **options)
 
     def _keyed(self, x: Any, key: Hashable) -> Any:
         return x if key is None else Keyed(super()._keyed(x, key), key)
@@ -88,6 +93,16 @@ class OKL(PredictiveModel):
         weights. Their average is returned, by the mixture weights of the experts that use them.
         """
         return named(self._f.feature_weights())
+
+    @property
+    @locked
+    def feature_importances(self) -> dict[Hashable, float]:
+        """The relevance of each feature, by name. The values sum to 1.
+
+        It is the share of a feature in the gains of the boosted trees, for a target also in the linear regression. Empty
+        before anything is known, and without a `memory`. Hashed features have no share.
+        """
+        return named(self._f.memory.importances())
 
     def _debugged(self, x: Any, decimals: int) -> str:
         highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
@@ -173,13 +188,14 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so
       that it learns a string from a few samples. The covariance takes at most 0.5 MB.
     - **Memory.** It stores the latest samples as rows. The first 256 features and strings have a column each.
-      Further ones are hashed, with a sign, into 32 more columns. There are 60 trees of depth 6, with a
-      shrinkage of 0.2. They are rebuilt one by one, in turn, without end. As in gradient boosting, each tree
-      is fitted to what all others leave. Each learned sample does the work of building a tree on 60 rows, in
-      pieces, so that no step is long. A tree splits on at most 16 columns: 10 are drawn by the gains of all
-      trees, 6 at random. For the trees None and NaN have a bin of their own, but the first gap of a feature
-      counts as its mean. If the loss of the trees rises suddenly, only the latest 200 rows are kept, and the
-      trees begin anew.
+      Further ones are hashed, with a sign, into 32 more columns. There are 60 trees of depth 6 (fewer, and
+      less deep, while there are few rows), with a shrinkage of 0.2. They are rebuilt one by one, in turn,
+      without end. As in gradient boosting, each tree is fitted to what all others leave. Each learned sample
+      does the work of building a tree on 60 rows (up to 180 at first), in pieces, so that no step is long. A
+      tree splits on three quarters of the columns, at most 16, most of them drawn by the gains of all trees.
+      For the trees None and NaN have a bin of their own, but the first gap of a feature counts as its mean.
+      If the loss of the trees rises suddenly, only the latest 200 rows are kept, and the trees begin anew. If
+      it stays high, only the latest 60 are kept.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. A sample counts at most ten times, except in the Gaussian processes and the
       passive-aggressive learner. If ten light weights in a row follow at most twenty heavy first ones (at
@@ -204,7 +220,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 91.91%
+    Accuracy: 92.31%
 
     """
 
@@ -219,9 +235,6 @@ class OKLClassifier(OKL, PredictiveClassifier):
         pending: int = 1024,
         memory: int = 8192,
     ):
-        check_whole("memory", memory, 0)
-        if memory > LARGEST_MEMORY:
-            raise ValueError(f"memory is {memory!r}; it must be at most {LARGEST_MEMORY:,} samples")
         if isinstance(budget, PerClass):
             points, each = 2 * budget.budget, budget.budget
         else:
@@ -229,27 +242,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
             points, each = budget, 0
         if points > LARGEST_BUDGET:
             raise ValueError(f"budget is {budget!r}; it must be at most {LARGEST_BUDGET:,} points")
-        dictionary = min(DICTIONARY, points // 2)
-        self.memory = memory
         super().__init__(
             kernel,
             budget=budget,
             scale=scale,
             pending=pending,
-            points=points,
-            dictionary=dictionary,
-            each=each,
             memory=memory,
+            points=points,
+            dictionary=min(DICTIONARY, points // 2),
+            each=each,
         )
-
-    @property
-    @locked
-    def feature_importances(self) -> dict[Hashable, float]:
-        """The share of each feature in the gains of the boosted trees, by name. The shares sum to 1.
-
-        Empty before the trees have a split, and without a `memory`. Hashed features have no share.
-        """
-        return named(self._f.memory.importances())
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)
@@ -277,16 +279,20 @@ class OKLRegressor(OKL, PredictiveRegressor):
         1.5. The scales adapt to the quality of the predictions.
     budget
         Maximum number of points in the dictionary that the Gaussian processes share. Time and memory are
-        O(budget²). In addition the latest 3 · budget samples are stored for the nearest neighbours.
+        O(budget²).
     scale
         Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A
         feature that is often absent is divided by its root mean square instead, and not centred. Values
-        farther than five standard deviations from the mean are clipped to that distance. New levels and units
-        of a feature are followed (see Notes). The target is always scaled.
+        farther than five standard deviations from the mean are clipped to that distance, except for the
+        trees. New levels and units of a feature are followed (see Notes). The target is always scaled.
     pending
         Maximum number of predicted samples that wait for their targets. If targets arrive late, the experts
         are scored on the predictions that they made at the time, so these predictions must be stored. If
         every target arrives before the next prediction, nothing is stored.
+    memory
+        Maximum number of latest samples that are stored for the trees and the nearest neighbours. Together
+        they take at most 2 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
+        neighbours.
 
     See Also
     --------
@@ -297,39 +303,43 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     Notes
     -----
-    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the
-      first 127 features, nearest neighbours and five Hoeffding trees. The stack is another Bayesian linear
-      regression, on the predictions of all of these. For time series there is the last target, for steps and
-      curves an additive model: the linear regression plus a function of each of the first 255 features,
-      constant between quantiles. Three more trees each learn the residuals of the last target, the linear
-      regression and the additive model. `experts` returns the mixture weights.
+    - **Experts.** Six Gaussian processes share one dictionary. There is a Bayesian linear regression on the
+      first 127 features. Boosted trees, which are built from the latest samples, learn its residuals. Two
+      experts predict from nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of
+      all stored samples. The stack is another Bayesian linear regression, on the predictions of all of these.
+      For time series there is the last target. `experts` returns the mixture weights.
     - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow
       dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so
       that another process may dominate after a drift. The mean of the processes, the linear regression and
       the stack are weighted by their squared residuals. The last two dominate on noisy, largely linear
-      targets. A second stage weights this mixture, a correction of it, the last target, the additive model
-      and all forests by their absolute errors.
+      targets. A second stage weights this mixture, a correction of it, the last target, the trees and
+      the nearest neighbours by their absolute errors. More trees learn the residuals of the result, and what they
+      predict is added, multiplied by a share that follows its success.
     - **Noise.** The noise variance of three of the processes follows their residuals, down to a millionth of
       the target's variance, so that smooth series without noise are predicted precisely.
     - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean
       is the prediction. Its standard deviation is the one whose 90 % interval is that of
       `predict_interval_one`.
-    - **Intervals.** The widths at 50, 80, 90, 95 and 99 % adapt to the share of past targets within the intervals that
-      were issued. Other widths are interpolated. The scale of all widths follows the standard deviation of the mixture,
-      the latest errors and the size of the last change of the target. An interval of a late target is at most twice as
-      wide as that of a normal distribution with the targets' standard deviation.
+    - **Intervals.** The widths at 50, 80, 90, 95 and 99 % adapt to the share of past targets within the
+      intervals that were issued. Other widths are interpolated. The scale of all widths follows the standard
+      deviation of the mixture, the latest errors and the size of the last change of the target. An interval
+      of a late target is at most twice as wide as that of a normal distribution with the targets' standard
+      deviation.
     - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes
       several series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
     - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in
-      `OKLClassifier`. Outliers of the target are clipped, too, and its unit stays fixed between updates. A
+      `OKLClassifier`. Outliers of the target are clipped, too, except for the trees and the neighbours. Its unit
+      stays fixed between updates. A
       gradual change of the target converts everything that was learned. A sudden change converts nothing. It
       is either a smaller unit, or twelve outliers in a row of which the first was a jump of at least 2.5
       standard deviations. No prediction is further outside the range of past targets than that range is wide.
     - **Feature weights.** Slopes weight features as in `OKLClassifier`, with the first update after 60
-      samples. For samples that the mixture did not predict confidently, Relief also finds the features that
-      separate the nearest points by target. Such a feature keeps a weight even if its slopes vanish, and so
-      does a feature on which the residuals of the Gaussian processes depend.
+      samples. In one of the four metrics, and for the nearest neighbours, the weights are the shares of the features
+      in the linear regression and in the gains of the trees, both weighted by the variance that they explain.
+    - **Memory.** The trees are those of `OKLClassifier`, but for a target. A large target that a feature announces is
+      learned, an outlier is not: splits are found on residuals clipped at 20 robust standard deviations, and a leaf
+      is the mean of residuals clipped at 5 of them around its median.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
       stacked regression, the trees, the intervals and the mixture weights they are capped at 1. Heavy first
@@ -342,8 +352,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     [^1]: [Van Vaerenbergh, S., Lázaro-Gredilla, M. and Santamaría, I., 2012. Kernel recursive least-squares tracker for time-varying regression. IEEE Transactions on Neural Networks and Learning Systems, 23(8), pp.1313-1326.](https://doi.org/10.1109/TNNLS.2012.2200500)
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
-    [^4]: [Ikonomovska, E., Gama, J. and Džeroski, S., 2011. Learning model trees from evolving data streams. Data Mining and Knowledge Discovery, 23(1), pp.128-168.](https://doi.org/10.1007/s10618-010-0201-y)
-    [^5]: [Robnik-Šikonja, M. and Kononenko, I., 2003. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning, 53(1), pp.23-69.](https://doi.org/10.1023/A:1025667309714)
+    [^4]: [Friedman, J.H., 2001. Greedy function approximation: a gradient boosting machine. Annals of Statistics, 29(5), pp.1189-1232.](https://doi.org/10.1214/aos/1013203451)
+    [^5]: [Ke, G., Meng, Q., Finley, T., et al., 2017. LightGBM: a highly efficient gradient boosting decision tree. Advances in Neural Information Processing Systems, 30, pp.3146-3154.](https://papers.nips.cc/paper_files/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html)
 
     Examples
     --------
@@ -357,10 +367,19 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     _make = TargetMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True, pending: int = 1024):
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        budget: int = 96,
+        scale: bool = True,
+        pending: int = 1024,
+        memory: int = 8192,
+    ):
         check_dictionary(budget)
-        points = budget + LATEST * budget
-        super().__init__(kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=budget)
+        super().__init__(
+            kernel, budget=budget, scale=scale, pending=pending, memory=memory, points=budget, dictionary=budget
+        )
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         return self._f.predict(x)

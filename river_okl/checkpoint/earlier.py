@@ -1,7 +1,8 @@
 """What earlier versions saved, as this version would have saved it.
 
 Format 5 (0.5.0): an `OKLClassifier` keeps its processes, pool, linear models, naive Bayes and what it knows of
-features. Its neighbours and forests are dropped, and its memory is empty.
+features. An `OKLRegressor` keeps its processes, linear regression, last target, intervals and units. Neighbours and
+forests are dropped, and the memory is empty.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import checked_whole
-from river_okl.algorithms.okl import OKLClassifier
+from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
 from river_okl.checkpoint.values import Part
 from river_okl.merging.gaussian import stored
 
@@ -22,43 +23,65 @@ Positions = NDArray[np.int64]
 
 KEPT = (
     *("scaler", "words", "shares", "weights", "light_weights", "n_classes", "seen", "next_update", "updates"),
-    *("processes", "pool", "linear", "logistic", "bayes"),
+    *("processes", "linear"),
 )
+OF_CLASSES = "pool", "logistic", "bayes"
+OF_TARGETS = "last_target", "intervals", "target", "centre", "size", "settled", "lowest", "highest"
 MEMORY = 8192  # samples
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
 
 
 def upgraded(cls: Any, parameters: dict[str, Any], state: State) -> tuple[dict[str, Any], State]:
     """Return the parameters and the state of a model, converted if an earlier version saved them."""
-    if cls is not OKLClassifier or "memory" in parameters or not isinstance(state.get("_f"), Part):
+    if cls not in (OKLClassifier, OKLRegressor) or "memory" in parameters or not isinstance(state.get("_f"), Part):
         return parameters, state
     parameters = parameters | {"memory": MEMORY}
-    return parameters, state | {"_f": Part(_with_memory(cls(**parameters)._f, state["_f"].state))}
+    convert = _of_classes if cls is OKLClassifier else _of_targets
+    return parameters, state | {"_f": Part(convert(cls(**parameters)._f, state["_f"].state))}
 
 
-def _with_memory(f: Any, old: State) -> State:
-    """Return the state of a mixture from one of 0.5.0; ``f``: a new mixture."""
+def _of_classes(f: Any, old: State) -> State:
+    """Return the state of a mixture for labels from one of 0.5.0; ``f``: a new mixture."""
     classes = checked_whole(old, "n_classes", 2, 2**20)
     if len(old["bayes"]["counts"]) != classes:
         raise ValueError(f"the experts of a mixture do not match its {classes} classes")
     for _ in range(classes - 2):
         f.add_class()
     new = f.state()
-    points = np.union1d(old["processes"]["points"], old["pool"]["points"])
     log_weights = np.full(len(new["today"]["log_weights"]), -NEWCOMER)
     log_weights[:FIRST] = old["today"]["log_weights"][:FIRST] - old["today"]["log_weights"][:FIRST].max()
-    of_points = {f"square_{m}": old["distances"][f"square_{m}"][points] for m in range(4)}
-    positions = {
-        name: old[name] | {"points": np.searchsorted(points, old[name]["points"]).astype(np.int32)}
-        for name in ("processes", "pool")
-    }
     return {
         **new,
-        **{name: old[name] for name in KEPT},
+        **{name: old[name] for name in (*KEPT, *OF_CLASSES)},
+        **_with_points(f, old, ("processes", "pool")),
+        "today": {"log_weights": log_weights - log_weights.max()},
+    }
+
+
+def _of_targets(f: Any, old: State) -> State:
+    """Return the state of a mixture for targets from one of 0.5.0; ``f``: a new mixture. What weights experts restarts,
+    except the weights of the processes."""
+    new = f.state()
+    today = new["today"] | {name: old["today"][name] for name in ("log_weights", "residuals")}
+    return {
+        **new,
+        **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
+        **_with_points(f, old, ("processes",)),
+        "today": today,
+    }
+
+
+def _with_points(f: Any, old: State, holders: tuple[str, ...]) -> State:
+    """Return what refers to points, which are those of the experts ``holders``."""
+    points = np.unique(np.concatenate([old[name]["points"] for name in holders]))
+    of_points = {f"square_{m}": old["distances"][f"square_{m}"][points] for m in range(4)}
+    positions = {
+        name: old[name] | {"points": np.searchsorted(points, old[name]["points"]).astype(np.int32)} for name in holders
+    }
+    return {
         **positions,
         "points": stored(_contents(old, points), f.budget + 2, _names(old))["points"],
-        "distances": old["distances"] | of_points,
-        "today": {"log_weights": log_weights - log_weights.max()},
+        "distances": {name: own for name, own in old["distances"].items() if "evidence" not in name} | of_points,
     }
 
 

@@ -5,7 +5,7 @@ The mixtures were copies of one start. ``Merging`` takes them apart and computes
 
     scaler, target,      Moments are averaged. The weight of a shard is the number of values that it has learned since
     sample weights       the start. Counts are added.
-    distances            The feature weights are averaged, and the evidence of neighbours (regression) is added.
+    distances            The feature weights are averaged.
     kernels              The merged mixture has the kernels with the highest weights. A mixture without one of them
                          continues from its highest-weighted kernel, as it does when a kernel moves.
     processes            The evidence of all shards is added over one dictionary, whose points are chosen from the
@@ -34,7 +34,6 @@ from river_okl._core.mixture.processes import NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.store.running import LARGEST_COUNTED, NUMBERS
 from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MAX_WORDS
-from river_okl._core.trees.tree import Trees
 from river_okl.algorithms.okl import OKL
 from river_okl.merging.gaussian import (
     Bank,
@@ -60,7 +59,6 @@ SCALER: Any = [
 METRICS, EQUAL = 4, 1  # the number of metrics of ``Distances``, and the one with equal feature weights
 LEARNED = [m for m in range(METRICS) if m != EQUAL]
 LARGEST_RATIO = 1e20  # of two units of the target, as in _core/mixture/target_mixture.pyx
-LEAST_SHARE = 0.5  # of the largest share: shards with smaller shares contribute no trees
 # A mixture's weight for a kernel counts as at least this when kernels are compared. Without this bound, a few samples
 # could suffice to give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -129,12 +127,6 @@ class Mixed:
         """Return its features in the order of their places. Linear regressions have only the first ones as inputs."""
         return [self.names[i] for i in np.argsort(self.places).tolist()]
 
-    def error_of_trees(self) -> float:
-        """Return the mean running error of its trees."""
-        forests = [self.state[expert.name] for expert in self.f.experts if isinstance(expert, Trees)]
-        running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
-        return sum(running) / max(1, len(running))
-
     def of_kernel(self, i: int) -> slice:
         """Return the positions of the processes with kernel i."""
         n = len(POSTERIORS_OF[self.task])
@@ -174,8 +166,8 @@ class Merging:
         self.take(shards, Mixed)
         self.rows: Positions = np.zeros(0, dtype=np.int64)  # points of the merged mixture, in ``space``
         self.task = self.first.task
-        self.donors = self.donors_of_trees()
-        owners = [self.donors[0], *(each for _, each in self.active)]  # features of the first owner keep their places
+        largest = max(self.active, key=lambda each: each[0])[1]
+        owners = [largest, *(each for _, each in self.active)]  # features of the first owner keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         self.adopt_units()
         at = self.column_of_feature()
@@ -216,15 +208,6 @@ class Merging:
         """Return a column for each feature of any mixture. Features of the merged mixture come first."""
         every = [*self.names, *(name for each in self.with_start for name in each.names)]
         return {name: j for j, name in enumerate(dict.fromkeys(every))}
-
-    def donors_of_trees(self) -> list[Mixed]:
-        """Return the shards that contribute trees: the one with the largest share, then the others by error.
-
-        Of several shards with the largest share, the one with the lowest error is first.
-        """
-        first = max(self.active, key=lambda each: (each[0], -each[1].error_of_trees()))
-        others = [each for each in self.active if each is not first and each[0] >= LEAST_SHARE * first[0]]
-        return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
         """Raise if a shard cannot have been a copy of the start.
@@ -370,23 +353,6 @@ class Merging:
         """Return the points of the merged mixture as the rows of a matrix."""
         return self.space.X[self.rows]
 
-    def relevance(self) -> State:
-        """Return the evidence of neighbours for each feature.
-
-        It is summed over the shards, because an average was too weak on streams with many clusters.
-        """
-        updates = self.start.state["updates"]
-        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.by_evidence]  # an update halves it
-        # with this factor, the sum has the start's evidence once, as the shard with the most updates has it
-        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.by_evidence, kept, strict=True))
-        found = {}
-        for name in "evidence", "evidence_squares":
-            total: Arrays = of_start * self.known(self.start, name)
-            for e, each in self.by_evidence:
-                total += e * self.known(each, name)
-            found[name] = total
-        return found | {"evidence_squares": np.maximum(found["evidence_squares"], 0.0)}
-
     def known(self, each: Mixed, name: str) -> Arrays:
         """Return an array of a mixture's ``Distances`` for the merged features; it is 0 for unknown ones."""
         return self.along(0, each, each.state["distances"][name])
@@ -525,19 +491,6 @@ class Merging:
         return Bank(self.space, banks, priors, weights).merged(self.shards, capacity)
 
     # For the ``merged`` methods of experts ----------------------------------------------------------------------------
-
-    def running(self, of: Callable[[Mixed], tuple[Any, float]]) -> Arrays:
-        """Return merged running statistics (_core/store/running.pyx).
-
-        ``of`` returns those of a mixture, and the factor that converts them to the merged unit.
-        """
-
-        def converted(each: Mixed) -> Moments:
-            numbers, ratio = of(each)
-            own = _moments(numbers)
-            return Moments(own.count, ratio * own.mean, ratio**2 * own.variance)
-
-        return _numbers(self.moments(converted), [])
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Positions, Positions]:
         """Return the positions of the inputs that a merged regression and that of a shard have in common.

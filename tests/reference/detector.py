@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tests.reference.forest import GAP, scrambled
+from tests.reference.memory import scrambled
 from tests.reference.okl import Scaler, converted, distance2, of_inputs
 
 
@@ -89,7 +89,7 @@ class Detector:
         self.seen, self.differences, self.previous, self.next_update = 0, {}, None, 2
 
     def uniform(self):
-        self.random = (self.random + GAP) % 2**64
+        self.random = (self.random + 0x9E3779B97F4A7C15) % 2**64
         return (scrambled(self.random) >> 11) * 2.0**-53
 
     def mean(self):

@@ -1,9 +1,7 @@
 """OKLClassifier and OKLRegressor in plain NumPy: samples are dicts, and every linear system is solved from scratch.
 
 Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. Forgetting over thousands of
-samples and dropping features are left out: the streams of the tests are shorter. The trees of a regression are the
-core's, over inputs computed here: the logarithms of their own reference (forest.py) are exact, which the stack would
-amplify.
+samples and dropping features are left out: the streams of the tests are shorter.
 """
 
 from __future__ import annotations
@@ -14,10 +12,8 @@ import math
 import numpy as np
 from scipy import special
 
-from river_okl._core.store.table import Axis
-from river_okl._core.trees.target_leaf import TargetForest
 from tests.reference.gaussian_process import Process
-from tests.reference.memory import Memory
+from tests.reference.memory import ClassMemory, TargetMemory
 
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
 POSTERIORS = {  # λ, a, σ²
@@ -286,10 +282,10 @@ def of_inputs(inputs, to):
 
 
 class Point:
-    """A scaled sample, its target, and, if it is in the pool, its coefficients for every column."""
+    """A scaled sample, and, if it is in the pool, its coefficients for every column."""
 
-    def __init__(self, x, y):
-        self.x, self.y, self.alpha = x, y, None
+    def __init__(self, x):
+        self.x, self.alpha = x, None
 
 
 class Kernel:
@@ -420,93 +416,16 @@ class Regression:
         self.residual = max(ratio**2 * self.residual, 1e-4)
 
 
-class Additive:
-    """A function of each of the first 255 features, added to the linear regression; numbers in single precision."""
-
-    def __init__(self):
-        self.names, self.values, self.coef, self.variance, self.residual = [], {}, {}, {}, 1.0
-
-    def ask(self, x, of_linear):
-        self.x, self.active, self.m = x, [], of_linear
-        for name, value in x.items():
-            if name in self.names and len(self.values.get(name, [])) == 63:
-                self.active.append((name, int(np.searchsorted(self.values[name][1:62:2], value, side="right"))))
-                self.m += float(self.coef.get(self.active[-1], 0.0))
-
-    def register(self, names):
-        self.names += [name for name in names if name not in self.names][: 255 - len(self.names)]
-
-    def learn(self, y, w):
-        off = y - self.m
-        self.residual = max(self.residual + 0.01 * (min(off * off, 25.0 * self.residual) - self.residual), 0.01)
-        before = {each: float(self.variance.get(each, np.float32(0.1))) for each in self.active}
-        total = sum(before.values()) + self.residual / w
-        for each, v in before.items():
-            self.coef[each] = np.float32(self.coef.get(each, 0.0) + v / total * off)
-            self.variance[each] = np.float32(min((1.0 - v / total) * v + 1e-6, 0.1))
-        for name, value in self.x.items():
-            if name in self.names and len(self.values.get(name, [])) < 63:
-                self.values[name] = sorted([*self.values.get(name, []), np.float32(value)])
-
-    def convert(self, to):
-        for name, (ratio, shift) in to.items():
-            self.values[name] = [np.float32(ratio * float(value) + shift) for value in self.values.get(name, [])]
-
-    def rescale(self, ratio, shift):
-        self.coef = {each: np.float32(ratio * float(coef)) for each, coef in self.coef.items()}
-        self.residual, self.m = ratio**2 * self.residual, ratio * self.m + shift
-
-
-class Dependence:
-    """Whether the residuals of the processes depend on a feature: sums of residuals in bins of its values."""
-
-    edges = special.ndtri(np.arange(1, 8) / 8.0).round(4)
-
-    def __init__(self):
-        self.total, self.bins = np.zeros(3), {}
-
-    def learn(self, x, residual, w):
-        self.total += w * np.array([1.0, residual, residual**2])
-        for name, value in x.items():
-            b = int(np.sum(value > self.edges))
-            self.bins.setdefault(name, np.zeros((8, 2)))[b] += w, w * residual
-
-    def is_relevant(self, name):
-        n, mean = self.total[0], self.total[1] / max(self.total[0], 1e-300)
-        variance = self.total[2] / max(n, 1e-300) - mean**2
-        counts, sums = self.bins.get(name, np.zeros((8, 2)))[self.bins.get(name, np.zeros((8, 2)))[:, 0] > 0.0].T
-        if n < 40.0 or variance <= 0.0 or not len(counts):
-            return False
-        if len(counts) == 1:
-            square, k = (sums[0] - mean * counts[0]) ** 2 / counts[0] / max(1.0 - counts[0] / n, 0.001), 1
-        else:
-            square, k = np.sum((sums - counts * sums.sum() / counts.sum()) ** 2 / counts), len(counts) - 1
-        return square / variance - k > 3.0 * math.sqrt(2.0 * k)
-
-    def halve(self):
-        self.total *= 0.5
-        self.bins = {name: 0.5 * bins for name, bins in self.bins.items()}
-
-    def convert(self, to):
-        for name, (ratio, shift) in to.items():
-            if abs(ratio - 1.0) > 0.25 or abs(shift) > 0.25:
-                self.bins.pop(name, None)
-
-    def rescale(self, ratio):
-        self.total *= [1.0, ratio, ratio**2]
-        self.bins = {name: bins * [1.0, ratio] for name, bins in self.bins.items()}
-
-
 class Estimates:
     """Combiner of estimates: the processes', the linear regression's, and that of a regression on all these."""
 
     def __init__(self, linear):
-        self.linear, self.stack = linear, Ridge(10, 0.03, 1e-4)
+        self.linear, self.stack = linear, Ridge(11, 0.03, 1e-4)
         self.stack.beta[:6] = 1.0 / 6.0
         self.log_weight, self.residual = np.array([0.0, -2.0, -2.0]), np.ones(3)
 
-    def ask(self, means, of_neighbours, of_trees):
-        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
+    def ask(self, means, of_memory):
+        self.stack.ask([*means, self.linear.m, 1.0, *of_memory])
 
     @property
     def weight(self):
@@ -530,17 +449,16 @@ class Estimates:
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
 
     def rescale(self, ratio, shift):
-        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - np.delete(self.stack.beta, 7).sum())
         self.stack.m = ratio * self.stack.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
 
 
 class Vote:
-    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, l + trees, the
-    linear regression + trees, the additive model, and the additive model + trees."""
+    """A vote by absolute errors between the mixture, its correction, the last target, and the memory's predictions."""
 
     def __init__(self):
-        self.regression, self.size, self.loss = Ridge(15, 0.1, 3e-5), np.ones(16), np.zeros(8)
+        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(6)
 
     @property
     def weight(self):
@@ -548,26 +466,25 @@ class Vote:
         return weight / weight.sum()
 
     def ask(self, opinions, anchor):
-        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, with trees, the
-        additive model's, with trees, the stack's."""
+        """Opinions: those of the processes, the linear regression and the memory, the last target, the stack's."""
         self.opinions, self.anchor = np.array(opinions), anchor
-        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:15], -3.0, 3.0))
-        self.correction = anchor + self.size[15] * self.regression.m
+        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:-1], -3.0, 3.0))
+        self.correction = anchor + self.size[-1] * self.regression.m
         self.mean = self.weight @ self.voters(self)
 
     @staticmethod
     def voters(said):
-        return np.array([said.anchor, said.correction, *said.opinions[[8, 7, 9, 11, 12, 13]]])
+        return np.array([said.anchor, said.correction, *said.opinions[[10, 7, 8, 9]]])
 
     def learn(self, y, w, most, said, discount):
-        errors = np.minimum(np.abs(y - self.voters(said)), 30.0 * self.size[15])
+        errors = np.minimum(np.abs(y - self.voters(said)), 100.0 * self.size[-1])
         self.loss = discount * self.loss + min(w, 1.0) * errors
-        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:15], -3.0, 3.0))
-        error = clip((y - said.anchor) / self.size[15] - self.regression.m, -3.0, 3.0)
+        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:-1], -3.0, 3.0))
+        error = clip((y - said.anchor) / self.size[-1] - self.regression.m, -3.0, 3.0)
         self.regression.learn(self.regression.m + error, 1.0 / min(w, 1.0))
         errors = np.minimum(np.abs(y - np.append(said.opinions, said.correction)), 5.0 * self.size)
         before, self.size = self.size, np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
-        factors = self.size[:15] / before[:15] * before[15] / self.size[15]
+        factors = self.size[:-1] / before[:-1] * before[-1] / self.size[-1]
         self.regression.beta = factors * self.regression.beta
         self.regression.P = factors[:, None] * self.regression.P * factors
 
@@ -779,24 +696,6 @@ class First:
         self.step = self.step + point.alpha * self.row[point] / self.kernel.own
 
 
-class Neighbours:
-    """The nearest four points, and Relief statistics of features."""
-
-    def __init__(self):
-        self.relief = {}  # Σ s and Σ s² of every feature
-
-    def look(self, points, x, weights):
-        self.x, self.nearest = x, sorted(points, key=lambda point: distance2(x, point.x, weights))[:4]
-
-    def update_relief(self, differences):
-        """The covariance, among the nearest points, of differences of target and feature."""
-        for name, value in self.x.items():
-            distances = [abs(value - point.x.get(name, 0.0)) for point in self.nearest]
-            s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
-            total, squares = self.relief.get(name, (0.0, 0.0))
-            self.relief[name] = total + s, squares + s * s
-
-
 def tempered(kappa, curvature, score, c, least, most):
     """A Newton step of κ in softmax(κ · score) for a sample of class c."""
     score = score[c] - np.array(score)
@@ -849,9 +748,9 @@ class Said:
         self.v = np.array([process.v + process.noise for process in twin.processes])
         self.now = Opinion(twin, twin.judgement)
         self.then = Opinion(twin, twin.then or twin.judgement)
-        self.answer, intervals = twin.answer, twin.intervals
+        self.given, self.step, self.answer, intervals = twin.given, twin.step, twin.answer, twin.intervals
         self.size, self.half, self.causes, self.mean = intervals.size_then, intervals.half, intervals.scale.u, 0.0
-        own = ["m", "v", "answer", "size", "half", "causes", "mean"]
+        own = ["m", "v", "given", "step", "answer", "size", "half", "causes", "mean"]
         self.parts = [(self, own), (self.now, Opinion.NUMBERS), (self.then, Opinion.NUMBERS)]
 
     def rounded(self):
@@ -871,7 +770,7 @@ class Said:
         ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
         self.unit = centre, deviation
         self.m, self.answer = ratio * self.m + shift, ratio * self.answer + shift
-        self.mean = ratio * self.mean + shift
+        self.mean, self.given, self.step = ratio * self.mean + shift, ratio * self.given + shift, ratio * self.step
         self.now.rescale(ratio, shift), self.then.rescale(ratio, shift)
         self.v, self.size, self.half = ratio**2 * self.v, ratio * self.size, ratio * self.half
 
@@ -891,7 +790,7 @@ class Opinion:
     def rescale(self, ratio, shift):
         for name in self.NUMBERS[1:]:
             setattr(self, name, ratio * getattr(self, name) + shift)
-        self.inputs = np.where(np.arange(10) == 7, 1.0, ratio * self.inputs + shift)
+        self.inputs = np.where(np.arange(11) == 7, 1.0, ratio * self.inputs + shift)
 
 
 class Judgement:
@@ -904,27 +803,23 @@ class Judgement:
     def weight(self):
         return special.softmax(self.log_weight)
 
-    def look(self, twin, means, of_nearest, of_trees, differ, *linear):
+    def look(self, twin, means, of_memory):
         """Its mean and variance."""
-        self.estimates.ask(means, of_nearest, of_trees)
-        others = [of_nearest, of_trees, twin.last, differ, *linear, self.estimates.stack.m]
+        self.estimates.ask(means, of_memory)
         mean, variance = self.estimates.mix(*twin.mean_and_variance(self))
-        self.vote.ask([*self.estimates.stack.u[:6], *others], mean)
+        self.vote.ask([*means, self.estimates.linear.m, *of_memory, twin.last, self.estimates.stack.m], mean)
         return self.vote.mean, variance
 
     def learn(self, y, exact, w, m, v, opinion, seen, late, discount, evidence):
-        """How surprising the target is to the processes."""
         most = 1.0 / (seen + 1)
         self.vote.learn(exact, w, most, opinion, discount)
         self.estimates.learn(y, opinion, w, most, late, discount)
         squares = (y - m) ** 2 / v
-        surprise = self.weight @ (squares / self.residual)
         density = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual * v) + 1e-6
         held = np.minimum(squares, 25.0)
         self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
         self.log_weight = discount * self.log_weight + evidence * min(w, 1.0) * np.log(density)
         self.log_weight -= self.log_weight.max()
-        return surprise
 
     def rescale(self, ratio, shift):
         self.estimates.rescale(ratio, shift)
@@ -963,35 +858,11 @@ class Bayes:
         self.samples = [(w, converted(x, to), c) for w, x, c in self.samples]
 
 
-class Trees:
-    """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
-
-    def __init__(self, seed, n_trees):
-        size = n_trees * ((15 if n_trees == 5 else 5) << 14)
-        self.forest, self.places = TargetForest(Axis("feature"), n_trees, one_in=1, seed=seed, bytes=size), {}
-
-    def items(self, x):
-        places = [self.places.get(name, -1) for name in x]
-        return np.array(places, dtype=np.int32), np.array([*x.values()], dtype=np.float64)
-
-    def ask(self, x):
-        return self.forest.predict(*self.items(x))
-
-    def convert(self, to):
-        units = [to.get(name, (1.0, 0.0)) for name in self.places]
-        self.forest.act("convert", *np.array(units).T.copy()) if units else None
-
-    def learn(self, x, y, w):
-        for name in sorted(x, key=repr):
-            self.places.setdefault(name, len(self.places))
-        self.forest.train(*self.items(x), y, min(w, 1.0))
-
-
 class OKL:
     """Both tasks; a target is a number or the index of a class."""
 
-    def __init__(self, task, dictionary, pool=0, latest=0, precision=float):
-        self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
+    def __init__(self, task, dictionary, pool=0, precision=float):
+        self.task, self.most_dictionary, self.most_pool = task, dictionary, pool
         self.precision = precision  # that of scaled features
         self.scaler, self.previous, self.slopes = Scaler(), None, {}
         self.squares, self.differences, self.n_pairs = {}, {}, 0  # Σ x² and Σ (x - x')² of consecutive samples
@@ -1004,21 +875,20 @@ class OKL:
         self.linears = (
             [] if task == "regression" else [Linear(0.03), Linear(0.01), Linear(0.03, self.scaler), Logistic()]
         )
-        self.neighbours = Neighbours()
         self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2
-        self.points, self.dictionary, self.latest = [], [], []
-        self.dependence = Dependence()
+        self.points, self.dictionary = [], []
         self.weights = [{}, {}, {}, {}]  # of features, for each metric
+        self.slopes_known = False
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
-        self.memory = None if task == "regression" else Memory()
-        self.forests = []
         if task == "regression":
-            self.forests = [Trees(1 + i, n) for i, n in enumerate((5, 3, 3, 3))]
-            self.linear, self.additive = Regression(), Additive()
-            self.last, self.residuals, self.intervals = 0.0, [Running() for _ in range(3)], Intervals()
+            self.linear, self.last, self.intervals = Regression(), 0.0, Intervals()
+            self.memory = TargetMemory(self.linear, lambda name: self.squares[name] / self.seen)
+            self.agreement = np.zeros(2)  # Σ r c and Σ c² of residuals of answers and their corrections
             self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
             self.losses = np.zeros(3)  # of the judgements and of the mean of the targets, of late targets
+        else:
+            self.memory = ClassMemory()
         self.log_weight[EXPERTS - 3 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
         self.unit, self.unit_settled, self.range = (0.0, 1.0), False, None  # of the targets
@@ -1106,20 +976,14 @@ class OKL:
         for process in self.processes:
             process.look()
         if self.task == "regression":
-            self.neighbours.look(self.points, self.x, self.weights[FULL])
-            nearest = [point.y for point in self.neighbours.nearest]
-            means = [process.m[0] for process in self.processes]
-            of_nearest, of_trees = np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
             self.linear.ask(self.x)
-            self.additive.ask(self.x, self.linear.m)
-            bases = self.last, self.linear.m, self.additive.m
-            forests = zip(bases, self.forests[1:], strict=True)
-            differ, residuals, additive = (m + trees.ask(self.x) for m, trees in forests)
-            own = means, of_nearest, of_trees, differ, self.linear.m, residuals, self.additive.m, additive
+            self.exact_x = self.scaler.unclipped(x)
+            own = [process.m[0] for process in self.processes], self.memory.predict(self.exact_x)
             of_then = self.then.look(self, *own) if self.then else (0.0, 0.0)
-            self.answer, variance = self.answer_weights @ [self.judgement.look(self, *own), of_then, (0.0, 1.0)]
-            low, high = (self.range or (0.0, 0.0)) - np.array(self.centre())
-            self.answer = clip(self.answer, *(np.array([2 * low - high, 2 * high - low]) / self.deviation()))
+            given, variance = self.answer_weights @ [self.judgement.look(self, *own), of_then, (0.0, 1.0)]
+            self.given = self.within_range(given)
+            self.step = self.memory.correction(self.given)
+            self.answer = self.within_range(self.given + self.trust * self.step)
             self.intervals.issue(max(math.sqrt(variance), 1e-4))
             self.widest = math.inf if self.then is None else 2.0 * (math.sqrt(self.target.variance) or 1.0)
             return
@@ -1133,7 +997,7 @@ class OKL:
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.exact_x = self.scaler.unclipped(x)
-        self.p += [*self.memory.predict(self.exact_x, self.n_classes)]
+        self.p += self.memory.predict(self.exact_x)
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -1142,6 +1006,16 @@ class OKL:
             self.p.append(self.stack.ask(np.array(self.p), self.weight[:-1]))
         self.p = np.array(self.p)
         self.mixed = self.average(self.weight)
+
+    def within_range(self, z):
+        """The closest prediction no further outside of the range of targets than that is wide."""
+        low, high = (self.range or (0.0, 0.0)) - np.array(self.centre())
+        return clip(z, (2 * low - high) / self.deviation(), (2 * high - low) / self.deviation())
+
+    @property
+    def trust(self):
+        """The share in the answer of the trees that correct it."""
+        return clip(self.agreement[0] / max(self.agreement[1], 1e-12), 0.0, 1.0)
 
     def average(self, weight):
         mixed = weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
@@ -1185,7 +1059,7 @@ class OKL:
         """Learn the sample last given to ``predict``; if its label is late, by what was ``said`` of it."""
         self.scaler.learn(x)
         if self.task == "regression":
-            self.linear.register(self.x), self.additive.register(self.x)
+            self.linear.register(self.x)
         self.observe()
         self.seen += 1
         if w > 0.0:
@@ -1243,43 +1117,28 @@ class OKL:
             return
         for process in self.processes:
             process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
-        for point in self.points:
-            point.y = ratio * point.y + shift
-        for each in (*self.judgements, self.linear, self.additive):
+        for each in (*self.judgements, self.linear, self.memory):
             each.rescale(ratio, shift)
-        self.dependence.rescale(ratio)
-        self.answer, self.losses = ratio * self.answer + shift, ratio * self.losses
+        self.given, self.step, self.answer = ratio * self.given + shift, ratio * self.step, ratio * self.answer + shift
+        self.losses, self.agreement = ratio * self.losses, ratio**2 * self.agreement
         self.changes.rescale(ratio)
-        self.forests[0].forest.act("rescale", ratio, shift)
-        for trees, residuals in zip(self.forests[1:], self.residuals, strict=True):
-            trees.forest.act("rescale", ratio, 0.0)
-            residuals.rescale(ratio)
         self.intervals.rescale(ratio)
 
     def learn_experts(self, y, w, said):
         late = 0 if said is None else self.seen - said.seen
         said = said or Said(self)
-        surprise, targets = self.judge(y, w, said, late), [y] * len(self.forests)
+        confident = self.judge(y, w, said, late)
         if self.task == "regression":
-            for i, base in enumerate((said.now.opinions[8], self.linear.m, self.additive.m)):
-                self.residuals[i].add(self.exact - base)
-                targets[1 + i] = self.residuals[i].clipped(self.exact - base)
             self.last = self.exact
             self.linear.learn(y, w)
-            self.additive.learn(y, w)
-            residual = y - self.among @ [process.m[0] for process in self.processes]
-            self.dependence.learn(self.x, residual, min(w, 1.0))
-        for trees, target in zip(self.forests, targets, strict=True):
-            trees.learn(self.x, target, w)
-        for linear in self.linears:
-            linear.learn(y, w)
-        if self.task != "regression":
+            answered = self.given if self.changes.left else said.given
+            self.memory.learn(self.exact_x, self.exact, min(w, 1.0), answered)
+        else:
+            for linear in self.linears:
+                linear.learn(y, w)
             self.memory.learn(self.exact_x, y, min(w, 10.0))
             self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
-        confident = surprise <= (1.0 if self.task == "regression" else 0.3)
-        if self.task == "regression" and not confident and len(self.neighbours.nearest) == 4:
-            self.neighbours.update_relief([abs(y - z.y) for z in self.neighbours.nearest])
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
@@ -1301,7 +1160,7 @@ class OKL:
             if self.task == "regression" and adapts:
                 r = self.judgement.residual[e]
                 process.noise = clip(noise * (r if r > 1.0 else r**0.02), 1e-6, 0.03)
-        point = Point(dict(self.x), y)
+        point = Point(dict(self.x))
         if joins:
             self.dictionary.append(point)
         if needed and len(self.pool) >= self.most_pool:
@@ -1310,20 +1169,17 @@ class OKL:
             self.evict_from_dictionary()
         if needed:
             point.alpha = self.firsts[0].step
-        if self.most_latest:
-            self.latest.append(point)
-            if len(self.latest) > self.most_latest:
-                self.release(self.latest.pop(0))
-        if needed or point in self.dictionary or point in self.latest:
+        if needed or point in self.dictionary:
             self.points.append(point)
 
     def judge(self, y, w, said, late):
-        """Update the mixture weights by what was said when the sample was asked; returns how surprising y is."""
+        """Update the weights by what was said when the sample was asked; return whether the label was confident."""
         discount = max(0.99, 1.0 - 1.0 / (late + 1.0))
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            return self.judge_target(y, w, said, late, discount)
-        likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+            self.judge_target(y, w, said, late, discount)
+            return False
+        likelihood, confident = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y] <= 0.3
         if self.task == "multiclass":
             bayes = self.bayes
             bayes.kappa, bayes.curvature = tempered(bayes.kappa, bayes.curvature, bayes.score, y, 0.01, 2.0)
@@ -1336,7 +1192,7 @@ class OKL:
         self.judge_then(y, min(w, 10.0), said, late, discount)
         self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
-        return surprise
+        return confident
 
     def judge_target(self, y, w, said, late, discount):
         """By what was said when the sample was asked, once a target has come late; and by what is said today."""
@@ -1347,7 +1203,7 @@ class OKL:
                 self.then = copy.deepcopy(self.judgement)
                 self.then.estimates.linear = self.linear
         if self.then:
-            bound = 30.0 * self.judgement.vote.size[15]
+            bound = 30.0 * self.judgement.vote.size[-1]
             if late:
                 self.changes.add(min(abs(self.exact - said.answer), bound), late)
             if self.changes.left:
@@ -1357,12 +1213,11 @@ class OKL:
                 self.losses = (1.0 - (1.0 - discount) / 2.0) * self.losses + counts * errors
                 evidence = (1.0 - discount) / 0.01
                 self.then.learn(y, self.exact, w, said.m, said.v, said.then, self.seen, True, discount, evidence)
-        change = self.exact - self.last
-        if self.changes.left:
-            self.intervals.learn(self.exact, change, w, today, 0)
-        else:
-            self.intervals.learn(self.exact, change, w, said, late)
-        return self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)
+        issued = today if self.changes.left else said
+        self.intervals.learn(self.exact, self.exact - self.last, w, issued, 0 if self.changes.left else late)
+        residual = clip(self.exact - issued.given, -3.0 * abs(issued.step), 3.0 * abs(issued.step))
+        self.agreement = 0.999 * self.agreement + counts * issued.step * np.array([residual, issued.step])
+        self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)
 
     def judge_then(self, y, counts, said, late, discount):
         """By what was said when the sample was asked, once a label has come late."""
@@ -1404,7 +1259,7 @@ class OKL:
 
     def release(self, point):
         """Remove a point if it is unreferenced; the last one takes its position."""
-        if point in self.points and point not in (*self.dictionary, *self.latest) and point.alpha is None:
+        if point in self.points and point not in self.dictionary and point.alpha is None:
             i, last = self.points.index(point), self.points.pop()
             if i < len(self.points):
                 self.points[i] = last
@@ -1438,18 +1293,14 @@ class OKL:
         else:
             self.next_update = self.seen + min(2000, self.seen // growth)
         self.convert(self.scaler.settle(self.next_update - self.seen))
-        self.relevant = {name for name in self.squares if self.dependence.is_relevant(name)}
         if self.seen >= first:
             self.updates += 1
             if self.updates > 1:
                 self.move_kernel(before)
             self.share = np.zeros(3)
             self.learn_metrics()
-            self.dependence.halve()
-        else:
-            self.learn_first_metrics()
-        if self.memory:
-            self.weights[RELEVANT] |= self.memory.relevance()
+        from_slopes = self.weights[FULL] if self.task == "regression" and self.slopes_known else {}
+        self.weights[RELEVANT] |= self.memory.feature_weights(from_slopes)
         self.metrics_learned()
         self.tune()
         if self.task == "regression":
@@ -1466,39 +1317,19 @@ class OKL:
             self.squares[name] = max(ratio**2 * self.squares[name] - shift**2 * count, 0.0)
             self.differences[name] *= ratio**2
             self.slopes[name] = [slope / ratio**2 for slope in self.slopes.get(name, [])]
-            evidence, squares = self.neighbours.relief.get(name, (0.0, 0.0))
-            self.neighbours.relief[name] = ratio * evidence, ratio**2 * squares
         self.slopes = {name: slopes for name, slopes in self.slopes.items() if slopes}
-        others = [self.dependence, self.linear, self.additive] if self.task == "regression" else [self.bayes]
-        for each in [*self.linears, *self.forests, *others]:
+        for each in [*self.linears, self.linear if self.task == "regression" else self.bayes, self.memory]:
             each.convert(to)
-        if self.memory:
-            self.memory.change_units(to)
-
-    def learn_first_metrics(self):
-        """Until slopes are known, features without influence on the residuals have a tenth of the weight of others."""
-        weights = {name: 1.0 if name in self.relevant else 0.1 for name in self.squares}
-        for m in (RELEVANT, FULL):
-            self.weights[m] = {name: w / np.mean([*weights.values()]) for name, w in weights.items()}
 
     def learn_metrics(self):
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
         total = sum(G.values())
         if total > 1e-200 and len(G) > 1:
-            mean = total / len(G)
-            for name, (evidence, squares) in self.neighbours.relief.items():
-                if name in G and evidence > 3.0 * math.sqrt(squares):
-                    G[name] = max(G[name], mean)
-                self.neighbours.relief[name] = 0.5 * evidence, 0.5 * squares
-            total = sum(G.values())
             half = np.mean([math.sqrt(g / total) for g in G.values()])
             for name, g in G.items():
                 self.weights[HALF][name] = max(math.sqrt(g / total) / half, 0.003)
-                self.weights[FULL][name] = max(g / total * len(G), 0.003)
-            added = {name: max(float(name in self.relevant) - self.weights[FULL][name], 0.0) for name in G}
-            for name, w in added.items():
-                w = (self.weights[FULL][name] + w) / (1.0 + np.mean([*added.values()]))
-                self.weights[RELEVANT][name] = max(w, 0.003)
+                self.weights[FULL][name] = self.weights[RELEVANT][name] = max(g / total * len(G), 0.003)
+            self.slopes_known = True
         self.slopes = {}
 
     def tune(self):

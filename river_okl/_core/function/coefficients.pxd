@@ -1,6 +1,6 @@
 cimport cython
 
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 @cython.final

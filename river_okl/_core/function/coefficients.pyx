@@ -17,7 +17,7 @@ from libc.math cimport fabs, sqrt
 import numpy as np
 
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.buffers cimport array_of, fill
 
 from river_okl._core.states import checked_array, checked_float
 

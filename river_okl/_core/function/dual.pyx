@@ -23,7 +23,7 @@ import numpy as np
 
 from river_okl._core.linalg cimport solve
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 cdef double TOLERANCE = 1e-10   # of the residual: the precision of f(x_j)
 cdef double ROUNDING = 1e-15    # the same relative to |β_j| κ(x_j, x_j)

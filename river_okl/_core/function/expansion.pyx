@@ -32,7 +32,7 @@ from river_okl._core.kernel.rows cimport Rows, Tile
 from river_okl._core.loops cimport TILE
 from river_okl._core.simd cimport loops
 from river_okl._core.store.features cimport Features
-from river_okl._core.store.memory cimport array_of
+from river_okl._core.store.buffers cimport array_of
 from river_okl._core.store.points cimport MAX_POINTS, Points
 from river_okl._core.store.sample cimport Frame, Sample, take_row
 

@@ -17,7 +17,7 @@ from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport FARTHEST
 from river_okl._core.simd cimport fourier, linalg
 from river_okl._core.store.features cimport Features
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 from river_okl._core.store.points cimport LANES, Points
 from river_okl._core.store.sample cimport Frame, Sample, same_names, set_key
 

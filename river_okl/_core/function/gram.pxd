@@ -1,7 +1,7 @@
 cimport cython
 
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 @cython.final

@@ -3,7 +3,7 @@ cimport cython
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.kernel.rows cimport Rows
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 @cython.final

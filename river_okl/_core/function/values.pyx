@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.buffers cimport array_of, fill
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot

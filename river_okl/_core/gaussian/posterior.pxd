@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 cdef double JITTER, SMALLEST_FACTOR
 

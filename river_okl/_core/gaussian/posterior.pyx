@@ -36,7 +36,7 @@ import numpy as np
 from river_okl._core.calibration cimport softmax
 from river_okl._core.linalg cimport mirror
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport array_of, fill, viewed
+from river_okl._core.store.buffers cimport array_of, fill, viewed
 
 from river_okl._core.states import LARGEST_MEAN, checked_array, checked_float, checked_numbers, checked_whole
 

@@ -14,7 +14,7 @@ from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
 from river_okl._core.store.features cimport Features
-from river_okl._core.store.memory cimport Owner, array_of
+from river_okl._core.store.buffers cimport Owner, array_of
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport aligned, aligned_resize, okl_free
+from river_okl._core.store.buffers cimport aligned, aligned_resize, okl_free
 from river_okl._core.store.points cimport LANES
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM
 

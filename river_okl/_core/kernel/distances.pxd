@@ -1,4 +1,4 @@
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.loops cimport METRICS
 from river_okl._core.store.points cimport Column, Points
@@ -8,7 +8,7 @@ from river_okl._core.store.table cimport Table
 
 
 cdef enum:                  # metrics
-    RELEVANT = 0            # p = 1, with a minimum for relevant features
+    RELEVANT = 0            # p = 1, until trees show the relevance of features
     EQUAL = 1               # p = 0
     HALF = 2                # p = ½
     FULL = 3                # p = 1
@@ -29,12 +29,9 @@ cdef class Distances(Table):
     cdef double *weights[METRICS]   # [feature] w_j²
     cdef double *slopes             # [feature] Σ (∂f/∂x_j)² since the last update of the weights
     cdef double *slope_counts       # [feature]
-    cdef double *evidence           # [feature] Σ s_j of neighbours.pyx, halved at updates of the weights
-    cdef double *evidence_squares   # [feature] Σ s_j²
     cdef double *differences        # [feature] Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # [feature] Σ x_j²
     cdef double *previous           # [feature] the last sample learned
-    cdef int8_t *relevant           # [feature] whether it must have an influence under metric ``RELEVANT``
     cdef bint learned               # whether the weights have been updated
     cdef double samples             # number of samples in the sums
     cdef double *square[METRICS]    # [point] ‖z_i‖²
@@ -59,7 +56,6 @@ cdef class Distances(Table):
     cdef void ungather(self) noexcept
     cdef void rank_dense(self, Py_ssize_t n) noexcept
     cdef void scatter(self, const Column *column, const double *v, Dictionary *dictionary, bint to_points) noexcept
-    cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void point_added(self) noexcept
     cdef int observe(self, const Sample *x) except -1
     cdef double to_previous(self, const Sample *x) noexcept
@@ -67,7 +63,6 @@ cdef class Distances(Table):
     cdef double mean_square(self, int m) noexcept
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept
     cdef double sum_slopes(self) noexcept
-    cdef void learn_first(self) noexcept
     cdef void learn(self) noexcept
     cdef bint are_equal(self, int m, int other) noexcept
     cdef void square_points(self) noexcept

@@ -7,11 +7,8 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
 the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024),
 estimated along a stream.  Metrics 1 to 3 have p = 0 (equal weights), ½ and 1.
 
-If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  For classes, the weights
-under metric 0 follow the gains of the trees (mixture/memory.pyx).  For a target, a feature that separates neighbours of
-different targets (neighbours.pyx) significantly better than chance gets the mean slope or more.  Under metric 0, p = 1
-as well, so does a relevant feature: one that the residuals depend on (dependence.pyx).  Before slopes are known,
-features that are not relevant weigh ``UNRELATED`` of the others, if p = 1.
+If p = 1, a small weight keeps its own slope small, since f hardly depends on x_j any more.  So the weights under metric
+0 follow the gains of trees as soon as these are known (mixture/memory.pyx).
 
 Stored for each point i: square[m][i] = ‖z_i‖².  Stored for each feature: sums over the stream, halved every
 ``SUMS_MEMORY`` samples.  They give the means of ‖x-x'‖² and ‖x‖² under any weights, so that bandwidths follow
@@ -25,7 +22,7 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.points cimport LANES, value_at
 from river_okl._core.store.running cimport OUTLYING
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM
@@ -34,10 +31,7 @@ from river_okl._core.store.table cimport Axis, Conversion
 from river_okl._core.states import check_positions
 
 cdef double LEAST = 3e-3
-cdef double SIGNIFICANT = 3.0       # standard deviations of Σ s_j from 0
 cdef double SUMS_MEMORY = 10000.0
-
-cdef double UNRELATED = 0.1         # first weight of a feature that is not relevant, relative to one that is
 
 POWERS = (1.0, 0.0, 0.5, 1.0)
 
@@ -72,13 +66,10 @@ cdef class Distances(Table):
             )
         self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **averaged)
         self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **averaged)
-        self.declare(<size_t> &self.evidence, "evidence", of_feature, of_feature=1, low=-LARGEST_SUM, high=LARGEST_SUM)
-        self.declare(<size_t> &self.evidence_squares, "evidence_squares", of_feature, of_feature=2, **of_sum)
         self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **averaged)
         self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **averaged)
         self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
         self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * SUMS_MEMORY, merge="mean")
-        self.scratch(<size_t> &self.relevant, of_feature, dtype="i1")
         self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1, merge="max")
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary, bint to_points) except -1:
@@ -302,11 +293,6 @@ cdef class Distances(Table):
             total += self.weights[m][i] * self.squares[i]
         return total / self.samples if self.samples > 0.0 else 0.0
 
-    cdef void add_evidence(self, Py_ssize_t place, double s) noexcept:
-        """Add evidence of the neighbours for a feature."""
-        self.evidence[place] += s
-        self.evidence_squares[place] += s * s
-
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept:
         """Add a slope of the prediction along a feature."""
         self.slopes[place] = fmin(self.slopes[place] + slope * slope, LARGEST_SUM)
@@ -319,56 +305,30 @@ cdef class Distances(Table):
             total += self.slopes[i]
         return total
 
-    cdef void learn_first(self) noexcept:
-        """Set the weights under metrics with p = 1 before any slopes are known; call ``square_points`` afterwards."""
-        cdef Py_ssize_t i, relevant = 0, known = 0
-        cdef double mean
-        for i in range(self.scaler.n):
-            if self.scaler.names[i] != NULL:
-                known += 1
-                relevant += self.relevant[i]
-        mean = (relevant + UNRELATED * (known - relevant)) / known if relevant else UNRELATED
-        for i in range(self.scaler.n):
-            if self.scaler.names[i] != NULL:
-                self.weights[RELEVANT][i] = (1.0 if self.relevant[i] else UNRELATED) / mean
-                self.weights[FULL][i] = self.weights[RELEVANT][i]
-
     cdef void learn(self) noexcept:
         """Update the weights from the slopes, and reset the slopes; call ``square_points`` afterwards."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.n
-        cdef double slope, total, mean, mean_half = 0.0, added = 0.0
+        cdef double slope, total, mean_half = 0.0
         for i in range(size):
             if self.slope_counts[i] > 0.0:
                 self.slopes[i] /= self.slope_counts[i]
                 known += 1
         total = self.sum_slopes()
         if total > 1e-200 and known > 1:
-            mean = total / known
-            for i in range(size):
-                if self.slope_counts[i] > 0.0 and self.evidence[i] > SIGNIFICANT * sqrt(self.evidence_squares[i]):
-                    self.slopes[i] = fmax(self.slopes[i], mean)
-                self.evidence[i] *= 0.5
-                self.evidence_squares[i] *= 0.5
-            total = self.sum_slopes()
             for i in range(size):
                 mean_half += sqrt(self.slopes[i] / total) / known
             for i in range(size):
                 if self.slope_counts[i] > 0.0:
                     slope = self.slopes[i] / total
                     self.weights[HALF][i] = fmax(sqrt(slope) / mean_half, LEAST)
-                    self.weights[FULL][i] = fmax(slope * known, LEAST)
-                    self.weights[RELEVANT][i] = fmax(self.weights[FULL][i], 1.0 if self.relevant[i] else 0.0)
-                    added += (self.weights[RELEVANT][i] - self.weights[FULL][i]) / known
-            for i in range(size):
-                if self.slope_counts[i] > 0.0:
-                    self.weights[RELEVANT][i] = fmax(self.weights[RELEVANT][i] / (1.0 + added), LEAST)
+                    self.weights[FULL][i] = self.weights[RELEVANT][i] = fmax(slope * known, LEAST)
             self.learned = True
         if size:
             memset(self.slopes, 0, size * 8)
             memset(self.slope_counts, 0, size * 8)
 
     cdef bint are_equal(self, int m, int other) noexcept:
-        """Whether two metrics weight all features alike: if no feature is relevant, two of them do."""
+        """Whether two metrics weight all features alike, as two of them do until relevance is known."""
         return m == other or memcmp(self.weights[m], self.weights[other], self.scaler.n * 8) == 0
 
     cdef void square_points(self) noexcept:
@@ -429,13 +389,13 @@ cdef class Distances(Table):
         viewed(self.previous_places, places.size, np.dtype(np.int32))[:] = places
 
     def merged(self, merging):
-        """Merge weights and evidence of the neighbours by rules of their own; the points are the merged ones."""
+        """Merge the weights by rules of their own; the points are the merged ones."""
         weights, first = merging.weights, merging.first
         place = dict(zip(first.places.tolist(), first.columns.tolist()))
         previous = [place[at] for at in first.state["distances"]["previous_places"].tolist() if at in place]
         X = merging.matrix()
         squares = ((X * X) @ weights).T
-        return Table.merged(self, merging) | merging.relevance() | {
+        return Table.merged(self, merging) | {
             **{f"weights_{m}": weights[:len(merging.names), m].copy() for m in range(METRICS) if m != EQUAL},
             **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
             "previous": merging.known(first, "previous"),

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.loops cimport TILE
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Frame, Given, Sample
 

@@ -27,7 +27,7 @@ from river_okl._core.linalg cimport mirror
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.encoder cimport encode
-from river_okl._core.store.memory cimport aligned, array_of
+from river_okl._core.store.buffers cimport aligned, array_of
 from river_okl._core.store.points cimport LANES, Column, post_of, scatter
 from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_sample, size_of_sample, take_row
 

@@ -7,7 +7,6 @@ cdef extern from "rows.h":
     enum: EXP_DISTANCE
     enum: DOT_POWER
     enum: TILE
-    enum: SEGMENT
     enum: METRICS
 
     ctypedef struct Factor:
@@ -54,9 +53,6 @@ cdef extern from "rows.h":
         double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
         void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
         Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil
-        void (*nearest)(
-            const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found
-        ) noexcept nogil
         void (*closest)(
             const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far, double *some,
             double *others, int32_t *at, Py_ssize_t *found, double *distances
@@ -167,9 +163,12 @@ cdef extern from "boosting.h":
     void projected "okl_projected"(
         const float *p, const float *direction, Py_ssize_t n, Py_ssize_t c, float weight, Gradient *out
     ) noexcept nogil
+    void subtract_term "okl_subtract_term"(
+        const float *values, Py_ssize_t n, float coef, float most, float *residual
+    ) noexcept nogil
     void add_histogram "okl_histogram"(
-        const uint8_t *codes, const uint8_t *node, const Gradient *gradient, Py_ssize_t n, const uint8_t *bin_of,
-        Gradient *sums
+        const uint8_t *codes, const uint8_t *node, const Gradient *gradient, Py_ssize_t first, Py_ssize_t step,
+        Py_ssize_t n, const uint8_t *bin_of, Gradient *sums
     ) noexcept nogil
     void compare_splits "okl_compare"(
         const Gradient *sums, Py_ssize_t nodes, Py_ssize_t bins, const uint8_t *last, int32_t column, double ridge,

@@ -85,10 +85,18 @@ static void okl_projected(const float *p, const float *direction, Py_ssize_t n, 
     out->h = weight * (h > 1e-6f ? h : 1e-6f);
 }
 
-/* Add the gradients of n rows to the histogram [node, bin] of a column. */
-static void okl_histogram(const uint8_t *codes, const uint8_t *node, const Gradient *gradient, Py_ssize_t n,
-                          const uint8_t *bin_of, Gradient *sums) {
+/* Subtract a term of a linear function, coef · x with |x| <= most, from the residuals of n rows; a gap counts as 0. */
+static void okl_subtract_term(const float *values, Py_ssize_t n, float coef, float most, float *residual) {
     for (Py_ssize_t i = 0; i < n; i++) {
+        const float x = values[i] > -1e38f ? values[i] : 0.0f;
+        residual[i] -= coef * (x > most ? most : x < -most ? -most : x);
+    }
+}
+
+/* Add the gradients of the rows first, first + step, ... of n to the histogram [node, bin] of a column. */
+static void okl_histogram(const uint8_t *codes, const uint8_t *node, const Gradient *gradient, Py_ssize_t first,
+                          Py_ssize_t step, Py_ssize_t n, const uint8_t *bin_of, Gradient *sums) {
+    for (Py_ssize_t i = first; i < n; i += step) {
 #if defined(__GNUC__) || defined(__clang__) /* both numbers at once */
         typedef float Pair __attribute__((vector_size(8), may_alias));
         *(Pair *)(sums + BINS * node[i] + bin_of[codes[i]]) += *(const Pair *)(gradient + i);

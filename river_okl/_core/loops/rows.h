@@ -10,8 +10,8 @@
  *   inner       sum_i alpha_i kappa(x, z_i)
  *   add_losses  the loss if x replaces z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
  *   least       the position of the smallest number
- *   nearest     the positions of the points nearest to x
- *   closest     the same without their order, how far the nearest and the last of them are, and a farther one
+ *   closest     the positions of the points nearest to x, how far the nearest and the last of them are, and a farther
+ *               one
  *   losses      of fusing a support vector with every other one (merging.h)
  *   densities   sum_i e_i and sum_i e_i^4, e_i = exp(-gamma (|x-z_i|^2 - shift)): two kernel densities
  *
@@ -58,7 +58,6 @@ typedef struct {
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
     void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);
-    void (*nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found);
     void (*closest)(const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far, double *some,
                     double *others, int32_t *at, Py_ssize_t *found, double *distances);
     void (*densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide,

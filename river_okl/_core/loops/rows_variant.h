@@ -305,12 +305,6 @@ static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
     return best + places[best];
 }
 
-static INLINE int NAME(is_among)(const Py_ssize_t *found, int count, Py_ssize_t i) {
-    int is = 0;
-    for (int k = 0; k < count; k++) is |= found[k] == i;
-    return is;
-}
-
 /* The smallest sq[i] - 2 x.z_i in each lane of the vectors from `start` to `end`. */
 static INLINE vec NAME(lanes)(const double *sq, const double *dot, Py_ssize_t start, Py_ssize_t end) {
     const vec two = SET(2.0);
@@ -320,37 +314,6 @@ static INLINE vec NAME(lanes)(const double *sq, const double *dot, Py_ssize_t st
         low = AT_MOST(v, low);
     }
     return low;
-}
-
-/* Find the `count` of the first n points that are nearest to x, by sq[i] - 2 x.z_i = |x-z|^2 - |x|^2; the first wins a
- * tie.  `lows` has room for one vector per SEGMENT points: the smallest distance in each lane.  The distances in a
- * segment are computed again if one of the nearest points is in it. */
-static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count,
-                          Py_ssize_t *found) {
-    const Py_ssize_t segments = (n + SEGMENT - 1) / SEGMENT;
-    for (Py_ssize_t b = 0; b < segments; b++) {
-        const Py_ssize_t end = (b + 1) * SEGMENT < n ? (b + 1) * SEGMENT : n / W * W;
-        *(vec *)(lows + b * W) = NAME(lanes)(sq, dot, b * SEGMENT, end);
-    }
-    for (Py_ssize_t i = n / W * W; i < n; i++) { /* the remainder after the last full vector */
-        double *const lane = lows + (segments - 1) * W + i % W;
-        const double v = sq[i] - 2.0 * dot[i];
-        *lane = v < *lane ? v : *lane;
-    }
-    for (int k = 0; k < count; k++) {
-        const Py_ssize_t best = NAME(least)(lows, segments * W), start = best / W * SEGMENT;
-        const Py_ssize_t end = start + SEGMENT < n ? start + SEGMENT : n;
-        const double low = lows[best];
-        Py_ssize_t at = start;
-        while (at < end - 1 && (sq[at] - 2.0 * dot[at] != low || NAME(is_among)(found, k, at))) at++;
-        found[k] = at;
-        double *const lane = lows + best / W * W + at % W;
-        *lane = INFINITY;
-        for (Py_ssize_t i = start + at % W; i < end; i += W) {
-            const double v = sq[i] - 2.0 * dot[i];
-            if (v < *lane && !NAME(is_among)(found, k + 1, i)) *lane = v;
-        }
-    }
 }
 
 /* Return the k-th smallest of n numbers, and move the k smallest to the front (Hoare 1961, without branches). */
@@ -490,5 +453,5 @@ static void NAME(losses)(const double *coef, double scale, const double *kappa, 
 
 static const Loops NAME(loops) = {NAME(dots),     NAME(distances),  NAME(distances_tile), NAME(dots_under),
                                   NAME(single_dots_under), NAME(dots_at), NAME(kernel_row), NAME(inner),
-                                  NAME(add_losses), NAME(least),      NAME(nearest),     NAME(closest),
-                                  NAME(densities), NAME(losses)};
+                                  NAME(add_losses), NAME(least),      NAME(closest),        NAME(densities),
+                                  NAME(losses)};

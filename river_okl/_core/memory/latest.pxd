@@ -10,6 +10,7 @@ cdef enum:
     EDGES = 246                 # maximum number of edges between the codes of a column
     FREE = -1                   # place of a column without a feature
     BUCKET = -2                 # place of a column of hashed features
+    ANSWER = -3                 # place of the column of the answers
 
 cdef double STEPS
 cdef float GAP, below_all, largest_single
@@ -19,6 +20,7 @@ cdef class Latest(Table):
     cdef readonly Scaler scaler
     cdef Axis row, column, group
     cdef readonly Py_ssize_t limit      # maximum number of rows
+    cdef readonly bint answers  # whether the first column has the answers
     cdef float *values          # [column, row] scaled, not clipped; absent: 0
     cdef uint8_t *codes         # [column, row] 0: a gap; 1 + the number of edges below the value
     cdef uint8_t *near          # [column / GROUP, row, GROUP] the value in steps of 1 / STEPS, clipped
@@ -49,6 +51,7 @@ cdef class Latest(Table):
     cdef inline uint8_t *near_byte(self, Py_ssize_t column, Py_ssize_t slot) noexcept:
         return self.near + (column // GROUP * self.row.room + slot) * GROUP + column % GROUP
 
+    cdef void rescale(self, double ratio, double shift) noexcept
     cdef float threshold(self, int32_t column, int32_t code) noexcept
     cdef bint draw_if_due(self, Py_ssize_t column) noexcept
     cdef void draw_edges(self, Py_ssize_t column) noexcept

@@ -70,11 +70,13 @@ cdef class Latest(Table):
         The axis of the rows.
     limit
         Maximum number of rows.
+    answers
+        Whether the first column has the answers as they were given; distances do not use it.
     """
 
-    def __init__(self, Scaler scaler, Axis row, Py_ssize_t limit):
-        self.scaler, self.row, self.limit = scaler, row, limit
-        self.column, self.group = Axis("column"), Axis("group of columns")
+    def __init__(self, Scaler scaler, Axis row, Py_ssize_t limit, bint answers=False):
+        self.scaler, self.row, self.limit, self.answers = scaler, row, limit, answers
+        self.column, self.group = Axis("column", answers), Axis("group of columns", answers)
         cells = self.column, row
         self.declare(<size_t> &self.values, "values", cells, dtype="f4", low=GAP, high=FARTHEST)
         self.declare(<size_t> &self.codes, "codes", cells, dtype="u1", default=1, low=0, high=EDGES + 1)
@@ -87,13 +89,15 @@ cdef class Latest(Table):
         self.declare(<size_t> &self.added, "added", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.declare(<size_t> &self.has_gaps, "has_gaps", (self.column,), dtype="u1", low=0, high=1)
         self.declare(
-            <size_t> &self.place, "places", (self.column,), dtype="i4", default=FREE, low=BUCKET, high=2**31 - 1
+            <size_t> &self.place, "places", (self.column,), dtype="i4", default=FREE, low=ANSWER, high=2**31 - 1
         )
         self.derive(<size_t> &self.column_of, (scaler,), dtype="i4", default=-1)
         self.declare(<size_t> &self.target, "targets", (row,), dtype="f4", low=-FARTHEST, high=FARTHEST)
         self.declare(<size_t> &self.weight, "weights", (row,), dtype="f4", low=0.0, high=FARTHEST)
         self.declare(<size_t> &self.start, "start", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.scratch(<size_t> &self.x, (self.column,), dtype="f4")
+        if answers:
+            self.place[0] = ANSWER
 
     # Columns ----------------------------------------------------------------------------------------------------------
 
@@ -142,10 +146,10 @@ cdef class Latest(Table):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef void begin(self, const Sample *x) noexcept:
-        """Set ``x``, the values of a sample by column."""
+        """Set ``x``, the values of a sample by column, except the answer."""
         cdef Py_ssize_t j
         cdef int32_t c
-        memset(self.x, 0, self.column.n * 4)
+        memset(self.x + self.answers, 0, (self.column.n - self.answers) * 4)
         for j in range(x.size):
             c = self.column_at(x.places[j])
             if c >= 0:
@@ -287,6 +291,16 @@ cdef class Latest(Table):
                 self.edges[c * EDGES + i] = converted(self.edges[c * EDGES + i], ratio, shift)
             self.write_near(c)
 
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        """Change the unit of targets and answers."""
+        cdef Py_ssize_t i
+        for i in range(self.row.n):
+            self.target[i] = saturated(ratio * self.target[i] + shift)
+            self.values[i] = saturated(ratio * self.values[i] + shift)
+        for i in range(self.n_edges[0]):
+            self.edges[i] = saturated(ratio * self.edges[i] + shift)
+        self.write_near(0)
+
     cdef void write_near(self, Py_ssize_t column) noexcept:
         """Write the bytes of a column for distances."""
         cdef Py_ssize_t i
@@ -306,9 +320,10 @@ cdef class Latest(Table):
         columns = len(state["places"])
         if columns > COLUMNS and columns != COLUMNS + BUCKETS:
             raise ValueError(f"{columns} columns of a memory")
-        places = checked_array(state, "places", np.int32, columns, BUCKET, self.scaler.n - 1)
-        owned = places[places >= 0]
-        if len(set(owned.tolist())) != len(owned) or ((places == BUCKET) != (np.arange(columns) >= COLUMNS)).any():
+        places = checked_array(state, "places", np.int32, columns, ANSWER, self.scaler.n - 1)
+        owned, number = places[places >= 0], np.arange(columns)
+        kinds = np.where(number < self.answers, ANSWER, np.where(number >= COLUMNS, BUCKET, np.maximum(places, FREE)))
+        if len(set(owned.tolist())) != len(owned) or columns < self.answers or (places != kinds).any():
             raise ValueError("the columns of a memory do not match its features")
         Table.restore(self, state)
         if not 0 <= self.start < max(1, self.row.n):

@@ -1,8 +1,8 @@
 """The nearest rows of the memory to a sample, of the latest ones and of all.
 
-The distance is Σ_j w_j |z_j - z_ij|, in integers: z and w are bytes.  A weight is the share of a column in the gains of
-the trees times the number of columns, to the power of POWER; a share counts as at least LEAST.  A row at the distance
-d, in standard deviations, has the vote 1 / (d / Σ w + NEAR).
+The distance is Σ_j w_j |z_j - z_ij|, in integers: z and w are bytes.  A weight is the relevance of a column to the
+power of POWER; the relevance, whose mean is 1, counts as at least LEAST.  A row at the distance d, in standard
+deviations, has the vote 1 / (d / Σ w + NEAR).
 """
 
 from libc.math cimport pow
@@ -13,8 +13,6 @@ from river_okl._core.loops cimport GROUP, SCANNED
 from river_okl._core.memory.latest cimport STEPS, byte_of
 from river_okl._core.simd cimport scans
 
-LATEST = 512                    # rows
-cdef Py_ssize_t of_latest = LATEST
 cdef enum:
     SEARCHED = 524288           # bytes: of more columns fewer rows are searched
 
@@ -37,21 +35,18 @@ cdef class Nearest(Table):
     def __init__(self, Latest latest):
         self.latest = latest
         self.declare(
-            <size_t> &self.relevance, "relevance", (latest.column,), dtype="f4", default=1.0, low=0.0, high=2.0**20
+            <size_t> &self.weight, "weights", (latest.column,), dtype="f4", default=1.0, low=0.0, high=2.0**20
         )
+        if latest.answers:
+            self.weight[0] = 0.0
         self.scratch(<size_t> &self.distance, (latest.row,), dtype="i4")
         self.scratch(<size_t> &self.low, (latest.row,), dtype="i4")
-        self.found = <int32_t *> self.resize(NULL, 0, OF_LATEST + OF_ALL, 4)
 
-    cdef void weigh(self, const double *gains) noexcept:
-        """Set the weights of the columns by the gains of the trees."""
-        cdef Py_ssize_t c, n = self.latest.column.n
-        cdef double total = 0.0, share
-        for c in range(n):
-            total += gains[c]
-        for c in range(n):
-            share = gains[c] / total * n if total > 0.0 else 1.0
-            self.relevance[c] = <float> pow(share if share > LEAST else LEAST, POWER)
+    cdef void weigh(self, const double *relevance) noexcept:
+        """Set the weights of the columns."""
+        cdef Py_ssize_t c
+        for c in range(self.latest.answers, self.latest.column.n):
+            self.weight[c] = <float> pow(relevance[c] if relevance[c] > LEAST else LEAST, POWER)
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -64,14 +59,15 @@ cdef class Nearest(Table):
         if groups > self.room:
             self.scanned, self.room = <Scanned *> self.resize(self.scanned, 0, groups, sizeof(Scanned)), groups
         for c in range(n):
-            largest = max(largest, self.relevance[c])
+            largest = max(largest, self.weight[c])
+        largest = largest if largest > 0.0 else 1.0
         self.n_scanned = self.distance_scale = 0
         for c in range(0, n, GROUP):
             scanned, weighs = &self.scanned[self.n_scanned], False
             for k in range(GROUP):
                 scanned.weight[k] = scanned.own[k] = 0
                 if c + k < n:
-                    scanned.weight[k] = <uint8_t> (LARGEST_WEIGHT * self.relevance[c + k] / largest + <float> 0.5)
+                    scanned.weight[k] = <uint8_t> (LARGEST_WEIGHT * self.weight[c + k] / largest + <float> 0.5)
                     scanned.own[k] = byte_of(self.latest.x[c + k])
                     self.distance_scale += scanned.weight[k]
                 weighs |= scanned.weight[k] > 0
@@ -133,19 +129,33 @@ cdef class Nearest(Table):
                     bound = self.distance[found[most - 1]]
         return k
 
-    cdef void vote(self, Py_ssize_t latest, Py_ssize_t most, Py_ssize_t n_classes, double *p) noexcept:
-        """Write the probabilities of every class by the votes of the nearest rows."""
-        cdef Py_ssize_t i, o, k = self.select(latest, most, self.found)
-        cdef double total = 0.0, vote, unit = max(1.0, STEPS * self.distance_scale)
+    cdef Py_ssize_t vote(self, Py_ssize_t latest, Py_ssize_t most) noexcept:
+        """Find the nearest of the latest rows and their votes; return their number."""
+        cdef Py_ssize_t i, k = self.select(latest, most, self.found)
+        cdef double unit = max(1.0, STEPS * self.distance_scale)
+        self.total = 0.0
+        for i in range(k):
+            self.votes[i] = 1.0 / (self.distance[self.found[i]] / unit + NEAR)
+            self.total += self.votes[i]
+        return k
+
+    cdef Py_ssize_t searched(self) noexcept:
+        """Return the number of latest rows that stand for all: of many columns fewer."""
+        return max(1, SEARCHED // (GROUP * max(1, self.n_scanned)))
+
+    cdef void write_probabilities(self, Py_ssize_t latest, Py_ssize_t most, Py_ssize_t n_classes, double *p) noexcept:
+        """Write the probabilities of every class by the votes of the nearest of the latest rows."""
+        cdef Py_ssize_t i, o, k = self.vote(latest, most)
         memset(p, 0, n_classes * 8)
         for i in range(k):
-            vote = 1.0 / (self.distance[self.found[i]] / unit + NEAR)
-            p[<Py_ssize_t> self.latest.target[self.found[i]]] += vote
-            total += vote
+            p[<Py_ssize_t> self.latest.target[self.found[i]]] += self.votes[i]
         for o in range(n_classes):
-            p[o] = (TRUST * p[o] / total if k else TRUST / n_classes) + (1.0 - TRUST) / n_classes
+            p[o] = (TRUST * p[o] / self.total if k else TRUST / n_classes) + (1.0 - TRUST) / n_classes
 
-    cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept:
-        """Write the probabilities by the nearest of the latest rows, then those by the nearest of all."""
-        self.vote(of_latest, OF_LATEST, n_classes, p)
-        self.vote(max(1, SEARCHED // (GROUP * max(1, self.n_scanned))), OF_ALL, n_classes, p + n_classes)
+    cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most) noexcept:
+        """Return the mean target of the nearest of the latest rows, weighted by their votes."""
+        cdef Py_ssize_t i, k = self.vote(latest, most)
+        cdef double mean = 0.0
+        for i in range(k):
+            mean += self.votes[i] / self.total * self.latest.target[self.found[i]]
+        return mean

@@ -1,15 +1,15 @@
 """Boosted trees over the rows of the memory, which are rebuilt one by one, in turn, for ever.
 
-A tree is fitted to what all others leave.  With G and H, the sums of the first and second derivatives of the log loss
-over the rows of a node or a leaf,
+A tree is fitted to what all others leave.  With G and H, the sums of the first and second derivatives of the loss over
+the rows of a node or a leaf,
 
     gain of a split = G_l² / (H_l + λ) + G_r² / (H_r + λ) - G² / (H + λ)        value of a leaf = ν G / (H + λ)
 
-What the K trees agree on is shrunk to K ν / (1 - ν + K ν), so passes without end do not overfit.
+What the K trees agree on is shrunk to K ν / (1 - ν + K ν), so passes without end do not overfit.  The loss is that of
+class_trees.pyx or of target_trees.pyx.
 
-For each sample learned, the growing tree visits ``VISITS`` rows as often as a whole tree does.  So nearly all trees are
-rebuilt while the ring doubles, and all once per turn of the ring.  The work is cut into pieces: a piece looks at one
-column of one level, or goes once over some rows.  The phases of a tree:
+The work is cut into pieces: a piece looks at one column of one level, or goes once over some rows.  The phases of a
+tree:
 
     EDGES       draw new edges for some columns, and the columns that the tree looks at
     TAKE_OUT    take the old tree out of the sums of the rows; compute gradients
@@ -17,21 +17,18 @@ column of one level, or goes once over some rows.  The phases of a tree:
     SUM         add up the gradients of the rows of each leaf, for every class
     ADD         set the values of the leaves; add the tree to the sums of the rows
 
-For more than two classes the structure of a tree is found on one number per row, the gradient along a direction of +1
-and -1 per class.  A row that is replaced while a tree is grown leaves it; a new row joins it with a gradient of 0.
+A row that is replaced while a tree is grown leaves it; a new row joins it with a gradient of 0.
 
-A tree looks at ``DRAWN`` columns: 10 are drawn by the decayed gains of all trees, 6 at random.  If a column has more
-codes than there are bins, four codes share a bin, with an offset for each tree.
+There are 8 trees at first; they double with the rows, up to TREES.  A tree looks at three quarters of the columns, at
+most ``DRAWN``: five eighths of these are drawn by the decayed gains of all trees, the others at random.  If a column
+has more codes than there are bins, two or four codes share a bin, with an offset for each tree.
 """
 
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport probabilities_of
-from river_okl._core.loops cimport (
-    add_histogram, compare_splits, logistic, projected, route, softmax_single,
-)
+from river_okl._core.loops cimport add_histogram, compare_splits, route
 from river_okl._core.memory.latest cimport EDGES, below_all, converted, largest_single
 from river_okl._core.splitmix cimport scrambled
 from river_okl._core.store.table cimport Array, Conversion
@@ -39,10 +36,11 @@ from river_okl._core.store.table cimport Array, Conversion
 from river_okl._core.states import LARGEST_COUNT
 
 cdef enum:
-    BY_GAIN = 10                # columns that are drawn by their gains
-    PIECE = 4096                # rows of a piece, for one or two classes
-    SMALLEST = 64               # visits of a piece at least
-    FEWEST = 8                  # rows before the first tree
+    ROWS_PER_TREE = 8           # until there are TREES
+    FEW = 4                     # columns of which none is left out
+    PER_LEAF = 64               # rows, on average, below which a tree is not split further
+    MANY = 4096                 # rows of which every second one is enough to find a split
+    PIECE = 4096                # rows of a piece, of a single function
     RECODING = 20               # visits of a row whose code is found again
 
 cdef enum:
@@ -52,12 +50,8 @@ cdef enum:
     SUM
     ADD
 
-TREES = 60
-LEAF_BYTES = 2**19              # for the leaves of all trees
+cdef Py_ssize_t TREES = 60, FIRST_TREES = 8
 cdef double SHRINKAGE = 0.2     # ν
-cdef double RIDGE = 3.0         # λ
-cdef double LEAST_CURVATURE = 1.0   # H of a branch
-cdef double VISITS = 60.0
 cdef double DECAY = 0.98        # of the gains, per tree
 cdef double LEAST_GAIN = 1e-6
 
@@ -69,11 +63,18 @@ cdef class Trees(Table):
     ----------
     latest
         The rows from which they are built.
+    ridge
+        λ.
+    least
+        Minimum H of a branch.
+    first
+        The first column that they look at.
     """
 
-    def __init__(self, Latest latest):
-        self.latest, self.tree = latest, Axis("tree", TREES)
-        self.per_class, self.classes = Classes(1, split=0.5), Classes(2)
+    def __init__(self, Latest latest, double ridge, double least, Py_ssize_t first=0):
+        self.latest, self.tree = latest, Axis("tree", FIRST_TREES)
+        self.ridge, self.least, self.first = ridge, least, first
+        self.per_class = Classes(1, split=0.5)
         row, column, leaves = latest.row, latest.column, (self.tree, LEAVES)
         number = {"dtype": "f4", "low": -largest_single, "high": largest_single}
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
@@ -82,14 +83,11 @@ cdef class Trees(Table):
         self.declare(<size_t> &self.columns, "columns", leaves, **split)
         self.declare(<size_t> &self.thresholds, "thresholds", leaves, **threshold)
         self.declare(<size_t> &self.values, "values", (*leaves, self.per_class), **number)
-        self.declare(<size_t> &self.identity, "identities", (self.classes,), **count)
-        self.identity[1] = 1
         self.declare(<size_t> &self.gains, "gains", (column,), low=0.0)
         self.declare(<size_t> &self.leaf, "leaf", (self.tree, row), dtype="u1", low=0, high=LEAVES - 1)
         self.declare(<size_t> &self.sums, "sums", (row, self.per_class), **number)
         self.declare(<size_t> &self.gradient, "gradients", (row, 2), **number)
         self.declare(<size_t> &self.grown, "grown", (), **count)
-        self.declare(<size_t> &self.credit, "credit", (), low=-LARGEST_COUNT, high=0.0)
         self.declare(<size_t> &self.phase, "phase", (), dtype="i4", low=EDGES_PHASE, high=ADD)
         self.declare(<size_t> &self.level, "level", (), dtype="i4", low=0, high=DEPTH)
         self.declare(<size_t> &self.at, "at", (), **count)
@@ -105,13 +103,11 @@ cdef class Trees(Table):
         self.scratch(<size_t> &self.at_leaf, (self.tree,), dtype="u1")
         self.scratch(<size_t> &self.chances, (column,))
         self.scratch(<size_t> &self.scores, (self.per_class,))
-        self.scratch(<size_t> &self.p, (self.per_class,), dtype="f4")
-        self.scratch(<size_t> &self.direction, (self.per_class,), dtype="f4")
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef void ask(self, double *p) noexcept:
-        """Write the probabilities of the last sample of the rows."""
+    cdef void ask(self) noexcept:
+        """Set ``scores`` of the last sample of the rows, of each function."""
         cdef Py_ssize_t t, o, n = self.per_class.n, room = self.per_class.room, trees = self.tree.n
         cdef const float *x = self.latest.x
         cdef const float *of_leaf
@@ -127,7 +123,6 @@ cdef class Trees(Table):
             of_leaf = self.values + (t * LEAVES + at[t]) * room
             for o in range(n):
                 self.scores[o] += of_leaf[o]
-        probabilities_of(self.scores, 1.0, n, p)
 
     cdef void enter(self, Py_ssize_t slot) noexcept:
         """Add the last sample of ``ask``, which is now the row of this slot."""
@@ -142,9 +137,18 @@ cdef class Trees(Table):
         if self.phase == GROW or self.phase == SUM or (self.phase == TAKE_OUT and slot < self.at):
             self.leaf[growing * room + slot] = self.node_of_new()
 
-    cdef Py_ssize_t bytes_of_row(self) noexcept:
+    cpdef Py_ssize_t bytes_of_row(self) noexcept:
         """Return the bytes of a row here."""
         return self.tree.n + 4 * self.per_class.n + 24
+
+    cdef Py_ssize_t most(self) noexcept:
+        """Return the number of trees in the end."""
+        return TREES
+
+    cdef Py_ssize_t due(self) noexcept:
+        """Return the number of trees from the next one on: they double with the rows."""
+        cdef Py_ssize_t n = self.tree.n
+        return n if self.latest.row.n < ROWS_PER_TREE * n else min(2 * n, self.most())
 
     cdef Py_ssize_t growing(self) noexcept:
         """Return the tree that is being replaced."""
@@ -176,15 +180,14 @@ cdef class Trees(Table):
 
     # Growing a tree ---------------------------------------------------------------------------------------------------
 
-    cdef bint build(self) noexcept:
-        """Do the work that one more learned sample pays for; return whether a tree was finished."""
-        cdef int64_t before = self.grown
-        if self.latest.row.n < FEWEST or self.tree.n == 0:
-            return False
-        self.credit += VISITS * (min(self.latest.column.n, DRAWN) * DEPTH + DEPTH + 3)
-        while self.credit > 0.0:
-            self.credit -= max(self.step(), SMALLEST)
-        return self.grown > before
+    cdef Py_ssize_t most_drawn(self) noexcept:
+        """Return the number of columns that a tree looks at."""
+        cdef Py_ssize_t n = max(0, self.latest.column.n - self.first)
+        return min(n, max(FEW, min(DRAWN, (3 * n + 3) // 4)))
+
+    cdef Py_ssize_t visits(self) noexcept:
+        """Return how often the growing of a tree of full depth visits each row."""
+        return self.most_drawn() * DEPTH + DEPTH + 3
 
     cdef void finish(self) noexcept:
         """Finish the growing tree."""
@@ -229,6 +232,7 @@ cdef class Trees(Table):
                 self.gains[c] *= DECAY
             self.grown += 1
             self.phase = EDGES_PHASE
+            self.tree.n = min(self.due(), self.tree.room)
 
     cdef Py_ssize_t draw_edges(self) noexcept:
         """Draw the edges of the next column if they are due; after the last one begin to grow a tree."""
@@ -243,7 +247,11 @@ cdef class Trees(Table):
             self.new_columns[c], self.new_thresholds[c] = 0, largest_single
         memset(self.leaf_sums, 0, LEAVES * self.per_class.room * sizeof(Gradient))
         self.forget_best()
+        self.begin()
         return 0
+
+    cdef void begin(self) noexcept:
+        """Prepare for a tree, whose old one is still in all sums."""
 
     cdef double uniform(self, Py_ssize_t i) noexcept:
         """Return random number i of the growing tree, at least 0 and below 1."""
@@ -253,15 +261,15 @@ cdef class Trees(Table):
         """Draw the columns that the tree looks at: all if there are few, else by their gains and at random."""
         cdef Py_ssize_t i, c, n = self.latest.column.n
         cdef double left
-        self.n_drawn = <int> min(n, DRAWN)
+        self.n_drawn = <int> self.most_drawn()
         for i in range(self.n_drawn):
-            self.drawn[i] = <int32_t> i
-        if n <= DRAWN:
+            self.drawn[i] = <int32_t> (self.first + i)
+        if n - self.first <= self.n_drawn:
             return
         for c in range(n):
-            self.chances[c] = self.gains[c]
-        for i in range(DRAWN):
-            if i == BY_GAIN or self.total_chance() <= 0.0:  # at random, or there are no gains left
+            self.chances[c] = self.gains[c] if c >= self.first else -1.0
+        for i in range(self.n_drawn):
+            if i == 5 * self.n_drawn // 8 or self.total_chance() <= 0.0:  # at random, or there are no gains left
                 for c in range(n):
                     self.chances[c] = 1.0 if self.chances[c] >= 0.0 else -1.0
             left = self.uniform(i) * self.total_chance()
@@ -284,23 +292,14 @@ cdef class Trees(Table):
 
     cdef void take_out(self, Py_ssize_t first, Py_ssize_t last) noexcept:
         """Take the old tree out of the sums of some rows, and compute their gradients."""
-        cdef Py_ssize_t i, o, t = self.growing(), n = self.per_class.n, room = self.latest.row.room
+        cdef Py_ssize_t i, t = self.growing()
         for i in range(first, last):
             self.add_leaf(t, i, -1.0)
-        memset(self.leaf + t * room + first, 0, last - first)
-        if n == 1:
-            logistic(
-                self.sums + first, self.latest.target + first, self.latest.weight + first, last - first,
-                self.gradient + first
-            )
-            return
-        for o in range(n):
-            self.direction[o] = 1.0 if scrambled(scrambled(self.grown + 1) - self.identity[o] - 1) >> 63 else -1.0
-        for i in range(first, last):
-            softmax_single(self.sums + i * self.per_class.room, n, self.p)
-            projected(
-                self.p, self.direction, n, <Py_ssize_t> self.latest.target[i], self.latest.weight[i], self.gradient + i
-            )
+        memset(self.leaf + t * self.latest.row.room + first, 0, last - first)
+        self.find_gradients(first, last)
+
+    cdef void find_gradients(self, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Set the gradients of some rows."""
 
     cdef void forget_best(self) noexcept:
         """Begin a level, without splits."""
@@ -318,21 +317,31 @@ cdef class Trees(Table):
         cdef uint8_t[CODES] bin_of
         cdef uint8_t[BINS] last
         cdef Py_ssize_t nodes = 1 << self.level, code, codes = 2 + self.latest.n_edges[column], bins
-        cdef Py_ssize_t room = self.latest.row.room
-        cdef Py_ssize_t offset = <Py_ssize_t> (scrambled(self.grown) & 3), coarse = 2 if codes > BINS else 0
+        cdef Py_ssize_t room = self.latest.row.room, n = self.latest.row.n, coarse = 0, offset = 0
+        cdef Py_ssize_t stride = 2 if n >= MANY else 1
         if codes == 2:
             return
+        while codes >> coarse > BINS - 2:
+            coarse += 1
+        offset = <Py_ssize_t> (scrambled(self.grown) & ((1 << coarse) - 1))
         bin_of[0] = last[0] = 0
         for code in range(1, codes):  # gaps keep a bin of their own
-            bin_of[code] = <uint8_t> (1 + ((code - 1 + (offset if coarse else 0)) >> coarse))
+            bin_of[code] = <uint8_t> (1 + ((code - 1 + offset) >> coarse))
             last[bin_of[code]] = <uint8_t> code
         bins = bin_of[codes - 1] + 1
         memset(sums, 0, nodes * BINS * sizeof(Gradient))
         add_histogram(
-            self.latest.codes + column * room, self.leaf + self.growing() * room, self.gradient, self.latest.row.n,
-            bin_of, sums
+            self.latest.codes + column * room, self.leaf + self.growing() * room, self.gradient,
+            self.grown % stride, stride, n, bin_of, sums
         )
-        compare_splits(sums, nodes, bins, last, column, RIDGE, LEAST_CURVATURE, self.best)
+        compare_splits(sums, nodes, bins, last, column, self.ridge, self.least, self.best)
+
+    cdef int deepest(self) noexcept:
+        """Return the depth of a tree, at most DEPTH, at which a leaf has PER_LEAF rows on average."""
+        cdef int depth = 1
+        while depth < DEPTH and PER_LEAF << depth < self.latest.row.n:
+            depth += 1
+        return depth
 
     cdef void split(self) noexcept:
         """Split the nodes of this level, and move the rows to the branches."""
@@ -350,7 +359,7 @@ cdef class Trees(Table):
         if found:
             route(self.latest.codes, room, self.best, self.latest.row.n, node)
             self.level += 1
-        else:
+        if not found or self.level >= self.deepest():
             for i in range(self.latest.row.n):
                 node[i] = <uint8_t> (node[i] << (DEPTH - self.level))
             self.level = DEPTH
@@ -360,23 +369,13 @@ cdef class Trees(Table):
             self.phase = SUM
 
     cdef void sum_leaves(self, Py_ssize_t first, Py_ssize_t last) noexcept:
-        """Add the gradients of some rows to those of their leaves, except rows that have joined since."""
-        cdef Py_ssize_t i, o, c, n = self.per_class.n, room = self.per_class.room
+        """Add the gradients of some rows to those of their leaves."""
+        cdef Py_ssize_t i
         cdef const uint8_t *leaf = self.leaf + self.growing() * self.latest.row.room
-        cdef Gradient *sums
-        cdef float weight
+        cdef Gradient *sums = <Gradient *> self.leaf_sums
         for i in range(first, last):
-            sums = <Gradient *> self.leaf_sums + leaf[i] * room
-            if n == 1:
-                sums.g += self.gradient[i].g
-                sums.h += self.gradient[i].h
-            elif self.gradient[i].h > 0.0:
-                softmax_single(self.sums + i * room, n, self.p)
-                c, weight = <Py_ssize_t> self.latest.target[i], self.latest.weight[i]
-                for o in range(n):
-                    sums[o].g -= weight * self.p[o]
-                    sums[o].h += weight * (self.p[o] * (<float> 1.0 - self.p[o]))
-                sums[c].g += weight
+            sums[leaf[i] * self.per_class.room].g += self.gradient[i].g
+            sums[leaf[i] * self.per_class.room].h += self.gradient[i].h
 
     cdef void replace(self) noexcept:
         """Replace the old tree by the new one."""
@@ -387,7 +386,7 @@ cdef class Trees(Table):
         for k in range(LEAVES):
             for o in range(self.per_class.n):
                 self.values[(t * LEAVES + k) * room + o] = <float> (
-                    SHRINKAGE * sums[k * room + o].g / (sums[k * room + o].h + RIDGE)
+                    SHRINKAGE * sums[k * room + o].g / (sums[k * room + o].h + self.ridge)
                 )
 
     cdef void add(self, Py_ssize_t first, Py_ssize_t last) noexcept:
@@ -408,21 +407,7 @@ cdef class Trees(Table):
         memset(self.leaf, 0, self.tree.n * rows)
         memset(self.sums, 0, rows * room * 4)
         memset(self.gradient, 0, rows * sizeof(Gradient))
-        self.phase, self.at, self.level, self.credit = EDGES_PHASE, 0, 0, 0.0
-
-    cdef int add_class(self) except -1:
-        """Add a class.  If the leaves of all trees then take too many bytes, the last trees are dropped."""
-        cdef Py_ssize_t i, t, n = max(3, self.per_class.n + 1)
-        cdef Py_ssize_t trees = min(self.tree.n, LEAF_BYTES // (4 * LEAVES * n))
-        self.finish()
-        for t in range(trees, self.tree.n):
-            for i in range(self.latest.row.n):
-                self.add_leaf(t, i, -1.0)
-        if trees < self.tree.n:
-            self.shrink(self.tree, trees)
-        self.append_class(self.classes)
-        self.identity[n - 1] = n - 1
-        return self.append_class(self.per_class)
+        self.phase, self.at, self.level = EDGES_PHASE, 0, 0
 
     cpdef void forget(self, Axis axis, list items) noexcept:
         """Remove splits on the columns of features that are forgotten; call it before the rows free these."""
@@ -432,6 +417,17 @@ cdef class Trees(Table):
                 if self.latest.column_of[place] >= 0:
                     self.drop_column(self.latest.column_of[place])
         Table.forget(self, axis, items)
+
+    cdef void rescale_gains(self, double factor) noexcept:
+        """Multiply the gains of all splits by a factor."""
+        cdef Py_ssize_t c, k
+        for c in range(self.latest.column.n):
+            self.gains[c] *= factor
+        for k in range(NODES):
+            if self.best.gain[k] > LEAST_GAIN:
+                self.best.gain[k] *= factor
+            if self.best.gain[k] <= LEAST_GAIN:
+                self.forget_split(k)
 
     cdef void drop_column(self, int32_t column) noexcept:
         """Let all rows go to the left where trees split on a column, which has no gains any more."""
@@ -465,6 +461,13 @@ cdef class Trees(Table):
 
     # State ------------------------------------------------------------------------------------------------------------
 
+    cdef int reserve_trees(self, Py_ssize_t n) except -1:
+        """Make room for the trees of a state."""
+        if not 0 < n <= self.most():
+            raise ValueError(f"a memory has {n} trees, of at most {self.most()}")
+        self.shrink(self.tree, n)
+        return 0
+
     def restore(self, dict state):
         Table.restore(self, state)
         columns = self.latest.column.n
@@ -495,17 +498,15 @@ cdef class Trees(Table):
         """Return a state like this one, but with these gains, without trees, and with other rows."""
         cdef Array array
         found = {}
-        for array, _ in self.arrays():
+        for array, axes in self.arrays():
             value = state[array.name]
-            if not array.n_axes:
+            if not axes:
                 found[array.name] = type(value)()
                 continue
-            shape = [rows if array.name in ("sums", "gradients") else value.shape[0], *value.shape[1:]]
-            if array.name == "leaf":
-                shape[1] = rows
+            shape = [rows if axis is self.latest.row else length for axis, length in zip(axes, value.shape)]
             blank = np.frombuffer(array.blank[:array.item], array.dtype)[0]
             found[array.name] = np.full(shape, blank)
-        return found | {"gains": gains, "identities": state["identities"]}
+        return found | {"gains": gains}
 
     def _check(self):
         cdef Py_ssize_t i, t, o, room = self.per_class.room

@@ -3,7 +3,7 @@ from libc.stdint cimport uint64_t
 from river_okl._core.loops cimport BLOCK
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 from river_okl._core.store.sample cimport Sample
 
 

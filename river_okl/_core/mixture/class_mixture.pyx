@@ -4,7 +4,7 @@
     pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
     linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
-    memory.pyx         boosted trees that are rebuilt from the latest samples, and neighbours among these
+    class_memory.pyx   boosted trees that are rebuilt from the latest samples, and neighbours among these
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
 
@@ -29,9 +29,9 @@ from libc.string cimport memcpy, memset
 
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
+from river_okl._core.mixture.class_memory cimport ClassMemory
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.judgement cimport DISCOUNT, Judgement, newcomer
-from river_okl._core.mixture.memory cimport Memory
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport Processes
@@ -77,7 +77,6 @@ cdef class ClassMixture(Mixture):
     cdef readonly Pool pool
     cdef readonly Bayes bayes
     cdef readonly Stack stack
-    cdef readonly Memory memory
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
     cdef double *shares                     # [SHARES] in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
     # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
@@ -89,7 +88,7 @@ cdef class ClassMixture(Mixture):
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
-        Py_ssize_t each=0, Py_ssize_t memory=0, tuple without=()
+        Py_ssize_t memory=0, Py_ssize_t each=0, tuple without=()
     ):
         Mixture.__init__(
             self, terms, budget=budget, first_metric=POOL_METRIC, pending=pending, scale=scale,
@@ -102,7 +101,7 @@ cdef class ClassMixture(Mixture):
         self.pool = Pool(self.distances, terms, budget - dictionary)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
         self.bayes = Bayes(self.scaler)
-        self.memory = Memory(self.scaler, memory)
+        self.memory = ClassMemory(self.scaler, memory)
         without += () if memory else (self.memory.name,)
         others = self.processes, self.pool, linear, logistic, self.memory, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
@@ -124,7 +123,7 @@ cdef class ClassMixture(Mixture):
         make, (terms, budget, *options), state = Mixture.__reduce__(self)
         if self.each:  # the budget is that of two classes, and grows again with those of the state
             budget = 2 * self.each
-        return make, (terms, budget, *options, self.each, self.memory.max_rows), state
+        return make, (terms, budget, *options, self.each), state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         self.shared = self.doubles(self.shared, 0, n_classes)
@@ -284,9 +283,6 @@ cdef class ClassMixture(Mixture):
             evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
             for e in range(self.rows):
                 self.then.take(e, evidence * log_of(y.as_asked[e * n + c]), y.discount)
-
-    cdef void weigh_features(self) noexcept:
-        self.memory.weigh(self.distances)
 
     @property
     def expert_weights(self):

@@ -12,7 +12,7 @@ cdef class Combiner(Table):
     cdef Processes processes
     cdef Regression linear
     cdef Ridge stack
-    cdef Py_ssize_t n_others            # further predictions that the stack uses
+    cdef Py_ssize_t first_other, n_others   # further predictions that the stack uses
     cdef double *log_weight             # [ESTIMATES] of the processes, the linear regression and the stack
     cdef double *weight
     cdef double *residual               # running squared residuals

@@ -12,6 +12,7 @@ import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.inputs cimport bounded
+from river_okl._core.mixture.expert cimport Expert
 
 from river_okl._core.mixture.processes import NEWCOMER
 
@@ -29,6 +30,7 @@ cdef class Combiner(Table):
         self.processes = processes
         self.linear = linear
         self.n_others = sum([expert.rows for expert in others])
+        self.first_other = (<Expert> others[0]).first if others else 0
         self.stack = self.contain("stack", Ridge(PROCESSES + 2 + self.n_others, *STACK))
         for i in range(PROCESSES):
             self.stack.coef[i] = 1.0 / PROCESSES
@@ -44,15 +46,15 @@ cdef class Combiner(Table):
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef double ask_stack(self, const double *p) noexcept:
-        """Return the stack's estimate from the processes' means, the linear estimate, a constant and the
-        other predictions, which follow the processes, so that prediction i of theirs is input i + 2."""
+        """Return the stack's estimate from the processes' means, the linear estimate, a constant and the other
+        predictions."""
         cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         for i in range(PROCESSES):
             inputs[i] = bounded(p[i])
         inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(p[self.linear.first]), 1.0
         for i in range(self.n_others):
-            inputs[PROCESSES + 2 + i] = bounded(p[PROCESSES + i])
+            inputs[PROCESSES + 2 + i] = bounded(p[self.first_other + i])
         self.stack.ask(PROCESSES + 2 + self.n_others)
         return self.stack.mean
 

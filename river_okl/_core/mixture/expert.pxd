@@ -8,7 +8,6 @@ cdef struct Outcome:
     double target               # of the sample: the number of its class, or a number in standard deviations
     double exact                # this number before it was clipped as an outlier
     double w                    # its weight relative to the weights of the stream
-    double residual             # of the processes' mean; NaN if there are more than two classes
     double counts               # the same, bounded, for models without a bound of their own
     double discount             # factor of past evidence for the mixture weights
     bint confident              # whether the mixture predicted it confidently
@@ -35,7 +34,6 @@ cdef class Expert(Table):
     cdef bint is_full(self) noexcept
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept
     cdef int claim(self, Py_ssize_t i) except -1
-    cdef void point_added(self, double target) noexcept
     # Explanations
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept

@@ -57,9 +57,6 @@ cdef class Expert(Table):
         """Reference point i, which is the sample that the expert wanted."""
         return 0
 
-    cdef void point_added(self, double target) noexcept:
-        """Update arrays for a new last point, with this target, which the expert does not reference."""
-
     # Explanations and state -------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:

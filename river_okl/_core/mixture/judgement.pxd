@@ -28,7 +28,7 @@ cdef class TargetJudgement(Judgement):
     cdef double *residual           # [PROCESSES] running ratio of squared residual to predicted variance
 
     cdef void judge(self, const double *p, Judged *out, double *variance) noexcept
-    cdef double score(
+    cdef void score(
         self, const Outcome *y, const double *p, const Judged *own, const double *variances, double evidence,
         double least_rate
     ) noexcept

@@ -66,25 +66,19 @@ cdef class TargetJudgement(Judgement):
         out.correction = self.vote.correct(p, out)
         out.voted = self.vote.mean(p, out)
 
-    cdef double score(
+    cdef void score(
         self, const Outcome *y, const double *p, const Judged *own, const double *variances, double evidence,
         double least_rate
     ) noexcept:
-        """Score predictions, and what they were judged to be, on a target.
-
-        Return the processes' ratio of squared residual to variance.
-        """
+        """Score predictions, and what they were judged to be, on a target."""
         cdef Py_ssize_t e
         cdef double[ESTIMATES] estimates = [own.of_processes, p[self.linear.first], own.stack]
         cdef double[PROCESSES] density
-        cdef double surprise = self.processes.score(
-            y.target, self.weight, p, variances, self.residual, density, least_rate
-        )
+        self.processes.score(y.target, p, variances, self.residual, density, least_rate)
         self.vote.score(y, p, own, least_rate)
         self.combiner.score(y, p, estimates, least_rate)
         for e in range(PROCESSES):
             self.take(e, evidence * y.counts * log(density[e]), y.discount)
-        return surprise
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.combiner.rescale(ratio, shift)

@@ -1,30 +1,39 @@
 """Predictions from the latest samples: by boosted trees that are rebuilt from them, and by the nearest of them.
 
 The gains of the trees show which features matter, which is the metric of the neighbours.  The parts are in
-``_core/memory``.
+``_core/memory``; class_memory.pyx and target_memory.pyx are the experts.
+
+For each sample learned, growing trees visit ``VISITS`` rows as often as a whole tree does, and up to three times as
+many while there are few rows.  So all trees are rebuilt while the ring doubles, and then once per turn of the ring.
 
 If the loss of the trees rises, the stream has changed (change.pyx): only the latest rows are kept, and the trees begin
-anew.
+anew.  Most of these rows are from before the change.  If the loss is still much too high after as many samples as it is
+averaged over, they go, too.
 """
 
-from libc.math cimport fmax, log, pow
+from libc.math cimport fmax, fmin, pow
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
 from river_okl._core.kernel.distances cimport RELEVANT
 from river_okl._core.loops cimport GROUP, SCANNED
-from river_okl._core.memory.latest cimport BUCKET, COLUMNS, EDGES, FREE, GAP
-from river_okl._core.memory.nearest cimport OF_ALL, OF_LATEST
+from river_okl._core.memory.latest cimport ANSWER, BUCKET, COLUMNS, EDGES, FREE, GAP
+from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
 from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.store.sample cimport LARGEST_COUNT
 
-from river_okl._core.memory.nearest import LATEST
+cdef enum:
+    SMALLEST = 64               # visits of a piece of work at least
+    FEWEST = 8                  # rows before the first tree
 
 cdef Py_ssize_t BYTES = 2**21       # of all rows
-cdef Py_ssize_t KEPT = 200          # rows that are kept after a change
+cdef Py_ssize_t KEPT = 200, KEPT_LATER = 60     # rows that are kept after a change, and if it lasts
+cdef double MUCH = 3.0              # times the loss that shows a change, if it lasts
+cdef double VISITS = 60.0, EARLY = 3.0  # rows per sample, and the factor of that at first
+cdef double SETTLED = 4096.0        # rows from which on there is no such factor
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.1      # of a loss that shows a change
 cdef double POWER = 1.5, LEAST_WEIGHT = 3e-3    # of the weights of features in a metric of the processes
-cdef double LEAST = 1e-4            # of a probability in a loss
 
 
 cdef inline Py_ssize_t blocks(Py_ssize_t n) noexcept:
@@ -41,56 +50,111 @@ cdef class Memory(Expert):
         The features.
     max_rows
         Maximum number of rows.
+    answers
+        Whether the rows have the answers of the mixture.
     """
 
-    def __init__(self, Scaler scaler, Py_ssize_t max_rows):
-        self.name, self.rows, self.max_rows, self.n_classes = "memory", 3, max_rows, 2
+    def __init__(self, Scaler scaler, Py_ssize_t max_rows, bint answers):
+        self.name, self.rows, self.max_rows = "memory", 3, max_rows
         self.row = Axis("row")
-        self.latest = Latest(scaler, self.row, max_rows)
-        self.trees = self.contain("trees", Trees(self.latest))  # before the rows, whose columns it must know to forget
+        self.latest = Latest(scaler, self.row, max_rows, answers)
+
+    cdef int assemble(self, tuple trees) except -1:
+        """Make trees, named by their parts, and all else parts of the memory."""
+        self.all_trees = trees
+        self.trees = trees[0]
+        for name, each in zip(("trees", "trees_of_answer"), trees):
+            self.contain(name, each)    # before the rows, whose columns they must know to forget
         self.contain("rows", self.latest)
         self.nearest = self.contain("nearest", Nearest(self.latest))
         self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
-
-    cdef int ask(self, const Sample *x, double *p) except -1:
-        self.latest.begin(x)
-        self.trees.ask(p)
-        self.nearest.measure()
-        self.nearest.ask(self.n_classes, p + self.n_classes)
+        self.declare(<size_t> &self.credit, "credit", (), low=-LARGEST_COUNT, high=0.0)
+        self.scratch(<size_t> &self.relevance, (self.latest.column,))
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        cdef Py_ssize_t slot
-        if self.notices_change(y.p[self.first * self.n_classes + <Py_ssize_t> y.target]):
-            self.keep(min(KEPT, self.row.n))
-            self.trees.restart()
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int add_row(self, const Sample *x, const Outcome *y, double loss) except -1:
+        """Add the last sample of ``ask``, whose prediction by the trees has this loss, and rebuild trees."""
+        cdef Py_ssize_t slot, kept
+        cdef Trees trees
+        kept = self.kept_after(loss)
+        if kept < self.row.n:
+            self.keep(kept)
+            self.restart()
         self.make_room(x)
         slot = self.latest.next_slot()
-        self.latest.write(x, slot, y.target, y.counts)
-        self.trees.enter(slot)
-        if self.trees.build():
-            self.nearest.weigh(self.trees.gains)
-        return False
+        self.latest.write(x, slot, y.exact, y.counts)
+        for trees in self.all_trees:
+            trees.enter(slot)
+        if self.build():
+            self.find_relevance()
+            self.nearest.weigh(self.relevance)
+        return 0
 
-    cdef bint notices_change(self, double p) except -1:
-        """Take the loss of the trees; return whether the stream has just changed."""
-        cdef bint before = self.change.left > 0
-        self.change.take(-log(p if p > LEAST else LEAST), 0)
-        return self.change.left > 0 and not before
+    cdef Py_ssize_t kept_after(self, double loss) except -1:
+        """Take the loss of the trees; return the number of rows to keep.
+
+        It is smaller if the stream has just changed, and once more if the loss has stayed high since.
+        """
+        cdef int64_t before = self.change.left
+        self.change.take(loss, 0)
+        if before == 0 and self.change.left > 0:
+            return min(KEPT, self.row.n)
+        if before == 1 and self.change.fast > MUCH * self.change.bar:
+            return min(KEPT_LATER, self.row.n)
+        return self.row.n
+
+    cdef void restart(self) noexcept:
+        """Forget all trees."""
+        cdef Trees trees
+        for trees in self.all_trees:
+            trees.restart()
+        self.credit = 0.0
+
+    cdef bint build(self) noexcept:
+        """Do the work that one more learned sample pays for; return whether a tree was finished."""
+        cdef Trees trees = self.next_trees()
+        cdef int64_t before = self.trees.grown
+        if self.row.n < FEWEST or self.trees.tree.n == 0:
+            return False
+        self.credit += VISITS * trees.visits() * fmax(1.0, fmin(EARLY, SETTLED / self.row.n))
+        while self.credit > 0.0:
+            self.credit -= max(self.next_trees().step(), SMALLEST)
+        return self.trees.grown > before
+
+    cdef Trees next_trees(self):
+        """Return the trees of which the next one is grown: all in turn."""
+        cdef Trees trees, found = self.trees
+        for trees in self.all_trees:
+            if trees.grown < found.grown:
+                found = trees
+        return found
 
     cdef int make_room(self, const Sample *x) except -1:
-        """Make room for one more row and for the features of a sample."""
+        """Make room for one more row, for the features of a sample, and for more trees."""
+        cdef Trees trees
         cdef Axis column = self.latest.column
         cdef Py_ssize_t columns = self.latest.columns_for(x), room = self.row.room
         if columns > column.room:
             self.grow_columns(max(columns, column.room + column.room // 4))
-        self.latest.fit_limit(self.max_rows, BYTES, self.trees.bytes_of_row())
+        for trees in self.all_trees:
+            self.grow(trees.tree, trees.due())
+        self.fit_limit()
         if self.row.n > self.latest.limit:
-            self.trees.finish()
+            self.next_trees().finish()
             self.keep(self.latest.limit)
         elif self.row.n == room and room < self.latest.limit:
             self.grow(self.row, blocks(min(max(SCANNED, 2 * room), self.latest.limit)))
         return 0
+
+    cdef void fit_limit(self) noexcept:
+        """Set the maximum number of rows: all of them take at most BYTES."""
+        cdef Trees trees
+        cdef Py_ssize_t of_row = 0
+        for trees in self.all_trees:
+            of_row += trees.bytes_of_row()
+        self.latest.fit_limit(self.max_rows, BYTES, of_row)
 
     cdef int grow_columns(self, Py_ssize_t columns) except -1:
         """Make room for so many columns."""
@@ -109,38 +173,50 @@ cdef class Memory(Expert):
         self.row.n, self.latest.start = n, 0
         return 0
 
+    # Relevance --------------------------------------------------------------------------------------------------------
+
+    cdef bint find_relevance(self) noexcept:
+        """Set the relevance of each column, with a mean of 1: its share in the gains of the trees.  Return whether it
+        is known; else all columns are alike."""
+        cdef Py_ssize_t c, first = self.latest.answers, n = self.latest.column.n
+        cdef double total = 0.0
+        for c in range(first, n):
+            total += self.trees.gains[c]
+        for c in range(first, n):
+            self.relevance[c] = self.trees.gains[c] / total * (n - first) if total > 0.0 else 1.0
+        return total > 0.0
+
     cdef void weigh(self, Distances distances) noexcept:
-        """Set the weights of features under the metric of relevance by the gains of the trees."""
-        cdef Py_ssize_t c, n = 0
-        cdef double total = 0.0, of_all = 0.0
+        """Set the weights of features under the metric of relevance, once it is known."""
+        cdef Py_ssize_t c, place, n = 0
+        cdef double total = 0.0
         cdef double *weights = distances.weights[RELEVANT]
-        for c in range(self.latest.column.n):
-            if self.latest.place[c] >= 0:
-                total += self.trees.gains[c]
-                n += 1
-        if total <= 0.0:
+        if not self.find_relevance():
             return
         for c in range(self.latest.column.n):
-            if self.latest.place[c] >= 0:
-                weights[self.latest.place[c]] = fmax(pow(self.trees.gains[c] / total * n, POWER), LEAST_WEIGHT)
-                of_all += weights[self.latest.place[c]]
+            place = self.latest.place[c]
+            if place >= 0:
+                weights[place] = fmax(pow(self.relevance[c], POWER), self.least_weight(distances, place))
+                total += weights[place]
+                n += 1
         for c in range(self.latest.column.n):
-            if self.latest.place[c] >= 0:
-                weights[self.latest.place[c]] = fmax(weights[self.latest.place[c]] * n / of_all, LEAST_WEIGHT)
+            place = self.latest.place[c]
+            if place >= 0:
+                weights[place] = fmax(weights[place] * n / total, LEAST_WEIGHT)
 
-    cdef int add_class(self) except -1:
-        self.n_classes += 1
-        return self.trees.add_class() if self.n_classes > 2 else 0
+    cdef double least_weight(self, Distances distances, Py_ssize_t place) noexcept:
+        """Return the minimum weight of a feature, before all are divided by their mean."""
+        return LEAST_WEIGHT
 
     def importances(self):
-        """Return the share of each feature in the gains of the trees, by name; none before the first gains."""
+        """Return the share of each feature in the relevance of all, by name; none before it is known."""
         cdef Py_ssize_t c
         found = {}
-        for c in range(self.latest.column.n):
+        for c in range(self.latest.column.n if self.find_relevance() else 0):
             if self.latest.place[c] >= 0:
-                found[<object> self.latest.scaler.names[self.latest.place[c]]] = self.trees.gains[c]
+                found[<object> self.latest.scaler.names[self.latest.place[c]]] = self.relevance[c]
         total = sum(found.values())
-        return {name: gain / total for name, gain in found.items()} if total > 0.0 else {}
+        return {name: share / total for name, share in found.items()} if total > 0.0 else {}
 
     def names(self):
         return ["trees", f"neighbours({OF_LATEST} of {LATEST})", f"neighbours({OF_ALL})"]
@@ -148,35 +224,26 @@ cdef class Memory(Expert):
     # State ------------------------------------------------------------------------------------------------------------
 
     def restore(self, dict state):
+        cdef Trees trees
         rows = state["rows"]
         n, columns = len(rows["targets"]), len(rows["places"])
         if n > self.max_rows:
             raise ValueError(f"a memory of {n} rows, of at most {self.max_rows}")
-        if not np.isin(rows["targets"], range(self.n_classes)).all():
-            raise ValueError(f"a row of a class that is none of {self.n_classes}")
         self.row.n, self.latest.column.n = n, columns
         self.grow_columns(columns)
         self.grow(self.row, blocks(n))
+        for trees in self.all_trees:
+            trees.reserve_trees(len(state[trees.name]["columns"]))
         Expert.restore(self, state)
-        self.latest.fit_limit(self.max_rows, BYTES, self.trees.bytes_of_row())
-
-    def permuted(self, dict state, list order):
-        """Return a state in which class c is the former class order[c]."""
-        found = Expert.permuted(self, state, order)
-        targets = np.argsort(order)[state["rows"]["targets"].astype(int)]
-        found["rows"] = found["rows"] | {"targets": targets.astype(np.float32)}
-        if order == [1, 0]:  # of a function of both classes the second derivative keeps its sign
-            negative = np.array([-1.0, 1.0], dtype=np.float32)
-            of_rows, of_leaves = state["trees"]["gradients"], state["trees"]["leaf_sums"]
-            found["trees"] = found["trees"] | {"gradients": negative * of_rows, "leaf_sums": negative * of_leaves}
-        return found
+        self.fit_limit()
 
     def rebuild(self):
         """Build every tree anew, of rows that were merged."""
-        cdef int64_t before = self.trees.grown
-        while self.row.n and self.trees.grown < before + self.trees.tree.n:
-            self.trees.step()
-        self.nearest.weigh(self.trees.gains)
+        cdef int64_t until = self.trees.grown + self.trees.tree.n
+        while self.row.n and self.next_trees().grown < until:
+            self.next_trees().step()
+        self.find_relevance()
+        self.nearest.weigh(self.relevance)
 
     def merged(self, merging):
         """Return the latest rows of all shards, without trees, which are built anew; alone, a shard keeps its own."""
@@ -185,7 +252,10 @@ cdef class Memory(Expert):
         place_of = {each: dict(zip(each.places.tolist(), each.columns.tolist())) for each in merging.with_start}
 
         def places(each):
-            own = [place_of[each].get(place, known) for place in each.part(self)["rows"]["places"].tolist()]
+            own = [
+                place if place == ANSWER else place_of[each].get(place, known)
+                for place in each.part(self)["rows"]["places"].tolist()
+            ]
             return np.array([place if place < known else FREE for place in own], dtype=np.int32)
 
         if len(merging.active) == 1:
@@ -206,46 +276,61 @@ cdef class Memory(Expert):
             own = places(each)
             np.add.at(counts, own[own >= 0], (each.part(self)["rows"]["values"][own >= 0][:, slots] != 0.0).sum(axis=1))
         by_name = sorted(range(known), key=lambda place: repr(merging.names[place]))  # not by the order of the models
-        chosen = np.array(sorted(by_name, key=lambda place: -counts[place])[:COLUMNS], dtype=np.int64)
-        column = {place: c for c, place in enumerate(chosen.tolist())}
+        chosen = sorted(sorted(by_name, key=lambda place: -counts[place])[:COLUMNS - self.latest.answers])
+        chosen = [ANSWER] * self.latest.answers + chosen
+        n, column = len(chosen), {place: c for c, place in enumerate(chosen)}
         sums = np.concatenate([each.part(self)["rows"]["values"][:, slots].sum(axis=0) for each, slots in blocks])
         order = np.lexsort((sums, np.concatenate(ages)))  # ties of age: not by the order of the models, either
-        classes = first["trees"]["sums"].shape[1]
-        room = BYTES // (6 * len(chosen) + 4 * classes + self.trees.bytes_of_row())
-        order = order[:min(self.max_rows, room)][::-1]
-        values = np.zeros((len(chosen), len(order)), dtype=np.float32)
+        of_row = 6 * n + sum([
+            4 * first[name]["sums"].shape[1] + trees.bytes_of_row() for name, trees in self.by_name()
+        ])
+        order = order[:min(self.max_rows, BYTES // of_row)][::-1]
+        values = np.zeros((n, len(order)), dtype=np.float32)
+        targets, weights = np.zeros(len(order), dtype=np.float32), np.zeros(len(order), dtype=np.float32)
         at = np.cumsum([0, *[len(slots) for _, slots in blocks]])
         for (each, slots), begin in zip(blocks, at.tolist()):
             here = (order >= begin) & (order < begin + len(slots))
-            from_each = slots[order[here] - begin]
+            rows, from_each = each.part(self)["rows"], slots[order[here] - begin]
             for c, place in enumerate(places(each).tolist()):
                 if place in column:
-                    values[column[place], here] = each.part(self)["rows"]["values"][c, from_each]
+                    values[column[place], here] = rows["values"][c, from_each]
+            weights[here] = rows["weights"][from_each]
+            targets[here] = self.in_units(merging, each, rows["targets"][from_each])
+            if self.latest.answers:
+                values[0, here] = self.in_units(merging, each, values[0, here])
         rows = {
-            name: np.concatenate([each.part(self)["rows"][name][slots] for each, slots in blocks])[order]
-            for name in ("targets", "weights")
-        }
-        n = len(chosen)
-        rows |= {
+            "targets": targets,
+            "weights": weights,
             "values": values,
             "codes": (values != np.float32(GAP)).astype(np.uint8),
             "edges": np.zeros((n, EDGES), dtype=np.float32),
             "n_edges": np.zeros(n, dtype=np.int32),
             "drawn_at": np.zeros(n, dtype=np.int64),
-            "places": chosen.astype(np.int32),
+            "places": np.array(chosen, dtype=np.int32),
             "has_gaps": (values == np.float32(GAP)).any(axis=1).astype(np.uint8),
             "start": 0,
             "added": max([each.part(self)["rows"]["added"] for _, each in merging.active]),
         }
-        gains = np.zeros(n)
-        for share, each in merging.active:
-            for c, place in enumerate(places(each).tolist()):
-                if place in column:
-                    gains[column[place]] += share * each.part(self)["trees"]["gains"][c]
         grown = max([each.part(self)["trees"]["grown"] for _, each in merging.active])
-        return {
+        trees = {}
+        for name, each_trees in self.by_name():
+            gains = np.zeros(n)
+            for share, each in merging.active:
+                for c, place in enumerate(places(each).tolist()):
+                    if place in column:
+                        gains[column[place]] += share * each.part(self)[name]["gains"][c]
+            trees[name] = each_trees.begun(first[name], gains, len(order)) | {"grown": grown}
+        return Expert.merged(self, merging) | trees | {
             "rows": rows,
-            "trees": self.trees.begun(first["trees"], gains, len(order)) | {"grown": grown},
-            "nearest": {"relevance": np.ones(n, dtype=np.float32)},
+            "credit": 0.0,
+            "nearest": {"weights": np.array([place != ANSWER for place in chosen], dtype=np.float32)},
             "change": self.change.merged(merging),
         }
+
+    def by_name(self):
+        """Return the trees with the names of their states."""
+        return [(trees.name, trees) for trees in self.all_trees]
+
+    def in_units(self, merging, each, targets):
+        """Return targets of a shard in the units of the merged mixture."""
+        return targets

@@ -1,10 +1,9 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.mixture.change cimport Change
-from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.judgement cimport Judgement
-from river_okl._core.mixture.neighbours cimport Neighbours
+from river_okl._core.mixture.memory cimport Memory
 from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
@@ -17,8 +16,8 @@ cdef class Mixture(ScaledPoints):
     cdef readonly tuple terms
     cdef readonly Processes processes
     cdef Slopes slopes
-    cdef Dependence dependence
-    cdef readonly Neighbours neighbours
+    cdef readonly Memory memory
+    cdef bint measures_points               # whether experts need the distances to all points
     cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions
     cdef tuple holders                      # experts that reference points, in the order in which they evict
@@ -68,7 +67,6 @@ cdef class Mixture(ScaledPoints):
     cdef void forget_heavy(self, double w) noexcept
     cdef void standardise(self, double target, Outcome *y) noexcept
     cdef void score(self, Outcome *y) noexcept
-    cdef double residual(self, const Outcome *y) noexcept
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
     cdef int drop_unreferenced(self, Py_ssize_t i) except -1
     # Room
@@ -77,7 +75,6 @@ cdef class Mixture(ScaledPoints):
     cdef void number_predictions(self) noexcept
     # Periodic updates
     cdef int update(self) except -1
-    cdef void weigh_features(self) noexcept
     # Reading
     cdef bint referenced(self, Py_ssize_t i) noexcept
     cdef object explained(self, bint at_sample)

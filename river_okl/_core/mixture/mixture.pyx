@@ -5,7 +5,6 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
 
     expert.pyx         what a mixture asks of an expert
     judgement.pyx      the weights of all predictions
-    dependence.pyx     which features the residuals of the processes depend on
     slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
     batch.pyx          predictions of many samples at once
@@ -19,11 +18,10 @@ After 2, 3, 5, ... samples the bandwidths and the units of features follow the s
 ``LONGEST`` samples, the feature weights are learned from the slopes of the predictions, too, and the kernel
 with the lowest weight becomes a neighbour of the one with the highest.
 
-A point belongs to the dictionary, to the pool, to the latest samples of a regression, or to several of them; an
-unreferenced point is dropped.
+A point belongs to the dictionary, to the pool, or to both; an unreferenced point is dropped.
 """
 
-from libc.math cimport NAN, fmax, fmin
+from libc.math cimport fmax, fmin
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -36,7 +34,7 @@ from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.scaled_points cimport bounded_weight, following
 from river_okl._core.splitmix cimport next_random
-from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.buffers cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
 from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
@@ -65,7 +63,7 @@ cdef class Mixture(ScaledPoints):
     scale
         Whether features are scaled first.
     first_metric
-        Under metrics before this one, distances are computed only to the points of the dictionary.
+        Under metrics before this one, distances are computed only to the points of the dictionary; METRICS: under all.
     pending
         Maximum number of predicted samples that wait for a label.
     single
@@ -79,7 +77,7 @@ cdef class Mixture(ScaledPoints):
         bint single=False
     ):
         ScaledPoints.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
-        self.terms = terms
+        self.terms, self.measures_points = terms, first_metric < METRICS
         self.pending = Pending(pending, 0)
         self.per_prediction = Axis("prediction")
         self.axes += (self.per_prediction,)
@@ -95,7 +93,8 @@ cdef class Mixture(ScaledPoints):
 
     def __reduce__(self):
         dictionary, pending = self.processes.max_points, self.pending.max_samples
-        return type(self), (self.terms, self.budget, dictionary, pending, self.scaler.active), self.state()
+        options = self.terms, self.budget, dictionary, pending, self.scaler.active, self.memory.max_rows
+        return type(self), options, self.state()
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Make room for predictions of ``n_classes`` classes, also by experts that start with one of the classes."""
@@ -137,7 +136,7 @@ cdef class Mixture(ScaledPoints):
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, expert by expert: later experts may use predictions of earlier ones."""
         cdef Dictionary dictionary = self.processes.dictionary()
-        self.distances.measure(x, NULL if self.processes.predicted else &dictionary, True)
+        self.distances.measure(x, NULL if self.processes.predicted else &dictionary, self.measures_points)
         for expert in self.experts:
             if (<Expert> expert).rows:
                 (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
@@ -392,22 +391,11 @@ cdef class Mixture(ScaledPoints):
         for e in range(PROCESSES):
             self.process_weights[e] = self.today.weight[e] / total
 
-    cdef double residual(self, const Outcome *y) noexcept:
-        """Return the residual of the processes' mean, or NaN if there are more than two classes."""
-        cdef Py_ssize_t e, n = self.n_classes
-        cdef double total = 0.0
-        if n > 2:
-            return NAN
-        for e in range(PROCESSES):
-            total += self.process_weights[e] * (y.target - self.p[e * n + n - 1])
-        return total
-
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
         """Update every expert; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint wanted = False
         self.slopes.learn(x, self.seen, self.process_weights)
-        y.residual = self.residual(y)
         for expert in self.experts:
             (<Expert> expert).wants_point = (<Expert> expert).learn(x, y)
         for expert in self.holders:
@@ -424,7 +412,6 @@ cdef class Mixture(ScaledPoints):
         self.distances.point_added()
         last = self.points.n - 1
         for expert in self.holders:
-            (<Expert> expert).point_added(y.target)
             if (<Expert> expert).wants_point:
                 (<Expert> expert).claim(last)
         return 0
@@ -441,8 +428,6 @@ cdef class Mixture(ScaledPoints):
         self.begin_units()
         self.next_update = following(self.seen, self.early, self.growth)
         self.settle_units(self.next_update - self.seen)
-        if self.dependence is not None:
-            self.dependence.judge(self.distances.relevant)
         if self.seen >= self.early:
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, &to, &of):
@@ -454,15 +439,8 @@ cdef class Mixture(ScaledPoints):
             for i in range(KERNELS):
                 self.share[i] = 0.0
             self.distances.learn()
-            if self.dependence is not None:
-                self.dependence.halve()
-        else:
-            self.distances.learn_first()
-        self.weigh_features()
+        self.memory.weigh(self.distances)
         return self.finish_units(True)
-
-    cdef void weigh_features(self) noexcept:
-        """Set feature weights that follow from an expert."""
 
     cdef int begin_units(self) except -1:
         return self.processes.fill_grams(self.processes.before)
@@ -489,8 +467,8 @@ cdef class Mixture(ScaledPoints):
 
     @property
     def supports(self):
-        """The positions of the points that have coefficients: those of dictionary and pool, not the latest samples."""
-        return sorted({i for each in self.holders if each is not self.neighbours for i in each.positions})
+        """The positions of the points that have coefficients."""
+        return sorted({i for each in self.holders for i in each.positions})
 
     @property
     def budget(self):

@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.ring cimport LEAST_ROOM
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag

@@ -13,7 +13,7 @@ import numpy as np
 
 from river_okl._core.calibration cimport probabilities_of
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport array_of
+from river_okl._core.store.buffers cimport array_of
 from river_okl._core.store.sample cimport LARGEST_SUM, Sample
 from river_okl._core.store.table cimport Classes
 

@@ -54,9 +54,9 @@ cdef class Processes(Expert):
     cdef bint has_metric(self, int m) noexcept
     cdef int fill_rows(self, double *self_similarity) except -1
     cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
-    cdef double score(
-        self, double target, const double *weight, const double *mean, const double *variance, double *scale,
-        double *density, double least_rate
+    cdef void score(
+        self, double target, const double *mean, const double *variance, double *scale, double *density,
+        double least_rate
     ) noexcept
     # Adding and removing points
     cdef Py_ssize_t least(self, const double *weight) noexcept

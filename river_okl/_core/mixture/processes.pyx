@@ -22,7 +22,7 @@ from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.simd cimport linalg, loops
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.points cimport Column, value_at
 from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM
 from river_okl._core.store.table cimport Axis
@@ -213,26 +213,23 @@ cdef class Processes(Expert):
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double score(
-        self, double target, const double *weight, const double *mean, const double *variance, double *scale,
-        double *density, double least_rate
+    cdef void score(
+        self, double target, const double *mean, const double *variance, double *scale, double *density,
+        double least_rate
     ) noexcept:
-        """Write the density of the target under every process, given its predicted mean and variance (with
-        noise); return the weighted mean ratio of squared residual to variance.
+        """Write the density of the target under every process, given its predicted mean and variance (with noise).
 
         The running ``scale`` of a process, by which its variance is multiplied, is updated from its residual.
         """
         cdef Py_ssize_t e
-        cdef double residual, surprise = 0.0
+        cdef double residual
         for e in range(PROCESSES):
             residual = (target - mean[e]) * (target - mean[e]) / variance[e]
-            surprise += weight[e] * residual / scale[e]
             density[e] = exp(-0.5 * residual / scale[e]) / sqrt(scale[e] * variance[e]) + 1e-6
             scale[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - scale[e]
             ) * fmax(least_rate, 1.0 - SCALE_DECAY)
             scale[e] = fmax(scale[e], 1e-4)
-        return surprise
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Update every process.  A novel sample is added to the dictionary, which may then have one point too many."""

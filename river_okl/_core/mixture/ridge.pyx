@@ -6,7 +6,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 
 from river_okl._core.states import LARGEST_MEAN
 

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.mixture.processes cimport Processes
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 from river_okl._core.store.sample cimport Sample
 
 

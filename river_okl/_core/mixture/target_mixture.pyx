@@ -1,13 +1,10 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the
-combiner's regressions, and a vote between these, the trees and the last target.
+combiner's regressions, and a vote between these, the memory and the last target; then what trees add to this answer.
 
     processes.pyx        six Gaussian processes, as for classes
-    neighbours.pyx       the four nearest points, among them the latest samples
     regression.pyx       a Bayesian linear regression on the features
-    additive.pyx         that regression plus a function of each feature
     last_target.pyx      the last target
-    ../trees/            Hoeffding trees
-    residual_forest.pyx  trees on the residuals of a regression, additive or not, or of the last target
+    target_memory.pyx    boosted trees that are rebuilt from the latest samples, and neighbours among these
     combiner.pyx         the mean of processes, linear regression and a regression on all predictions
     vote.pyx             the second stage, weighted by absolute errors
     ridge.pyx            linear regression, which the regressions, the vote and the intervals use
@@ -24,36 +21,28 @@ from libc.math cimport fabs, fmax, fmin, sqrt
 
 from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.gaussian.posterior cimport Posterior
-from river_okl._core.mixture.additive cimport Additive
+from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport Combiner
-from river_okl._core.mixture.dependence cimport Dependence
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
 from river_okl._core.mixture.judgement cimport DISCOUNT, TargetJudgement
 from river_okl._core.mixture.last_target cimport LastTarget
 from river_okl._core.mixture.mixture cimport Mixture
-from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.mixture.regression cimport Regression
-from river_okl._core.mixture.residual_forest cimport ResidualForest
 from river_okl._core.mixture.slopes cimport Slopes
+from river_okl._core.mixture.target_memory cimport TargetMemory
 from river_okl._core.mixture.vote cimport Judged, Vote
 from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
-from river_okl._core.store.table cimport Axis
-from river_okl._core.trees.target_leaf cimport TargetForest
 
 import numpy as np
 
 from river_okl._core.mixture.intervals import KNOTS, NORMAL
-from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 
 FIRST_WITH_SLOPES = 2000                # initial samples at which slopes are always measured, for short streams
-cdef int TREES = 5
-cdef int TREES_OF_RESIDUALS = 3
-cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14, BYTES_OF_RESIDUALS = 5 << 14  # of a tree of residuals
 cdef double[COVERAGES] normal = NORMAL
 cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
 # Maximum factor by which the unit of the target shrinks at once.  It is reached only if all targets were equal, so that
@@ -70,6 +59,8 @@ cdef double LARGEST_EXACT = 1e9         # of a target in units of its standard d
 cdef double OUTLYING = 30.0             # bound of one sample's error in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
+cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
+cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
 
 cdef enum:
     ANSWERS = 3                         # of today, of then, and the mean of the targets
@@ -79,11 +70,13 @@ cdef enum:                              # the mixture's own numbers, which are s
     OF_TODAY                            # ``Judged`` of today's judgement
     OF_THEN = OF_TODAY + JUDGED         # of that of then
     MEAN = OF_THEN + JUDGED             # of the targets
+    GIVEN                               # the answer without the trees that learn its residuals
     ANSWER                              # the first of the numbers that intervals are scored on
     SIZE                                # of errors, followed by the inputs of the scale
     HALVES = SIZE + 1 + CAUSES          # half widths of intervals
     VARIANCES = HALVES + COVERAGES      # of the processes, noise included
-    OWN = VARIANCES + PROCESSES
+    CORRECTION = VARIANCES + PROCESSES  # the residual of ``GIVEN`` that the trees predict
+    OWN
 
 
 cdef inline double bounded(double z) noexcept nogil:
@@ -91,19 +84,11 @@ cdef inline double bounded(double z) noexcept nogil:
     return fmin(fmax(z, -LARGEST_EXACT), LARGEST_EXACT)
 
 
-def residual_forest(str name, Expert base, Axis features, int seed, bint as_asked=False):
-    """Return a forest that learns the residuals of ``base``."""
-    return ResidualForest(
-        name, base, features, TREES_OF_RESIDUALS, as_asked=as_asked, bytes=TREES_OF_RESIDUALS * BYTES_OF_RESIDUALS,
-        seed=seed
-    )
-
-
 cdef class TargetMixture(Mixture):
     """Experts on a number, in units of its running mean and standard deviation."""
 
-    cdef readonly TargetForest forest
     cdef readonly Regression linear
+    cdef readonly TargetMemory of_latest    # the memory
     cdef readonly LastTarget last_target
     cdef Running target                     # statistics of the targets
     cdef double centre, size                # the unit in force: what is learned is (y - centre) / size
@@ -111,37 +96,27 @@ cdef class TargetMixture(Mixture):
     cdef double lowest, highest             # of the targets
     cdef readonly Intervals intervals
     cdef double *losses                     # [ANSWERS] of the answers as asked
+    cdef double *agreement                  # [2] Σ r c and Σ c² of residuals of answers and their corrections
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
-        tuple without=()
+        Py_ssize_t memory=0, tuple without=()
     ):
-        Mixture.__init__(
-            self, terms, budget=budget, first_metric=NEIGHBOURS_METRIC, pending=pending,
-            scale=scale
-        )
+        Mixture.__init__(self, terms, budget=budget, first_metric=METRICS, pending=pending, scale=scale)
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
         self.slopes = Slopes(self.processes, FIRST_WITH_SLOPES)
-        self.neighbours = Neighbours(self.distances, budget - dictionary)
-        self.forest = TargetForest(self.scaler, TREES, bytes=TREES * BYTES_OF_A_TREE)
         self.linear, self.last_target = Regression(self.scaler), LastTarget()
-        difference = residual_forest("difference", self.last_target, self.scaler, 2, True)
-        additive = Additive(self.scaler, self.linear)
-        residuals = residual_forest("residuals", self.linear, self.scaler, 3)
-        additive_residuals = residual_forest("additive_residuals", additive, self.scaler, 4)
-        others = tuple([expert for expert in (self.neighbours, self.forest) if expert.name not in without])
-        in_time = () if "difference" in without else (self.last_target, difference)
-        linear = () if "residuals" in without else (residuals,)
-        linear += () if "additive" in without else (additive, additive_residuals)
-        self.experts = self.processes, *others, *in_time, self.linear, *linear
+        self.memory = self.of_latest = TargetMemory(self.scaler, memory, self.linear, self.distances)
+        without += () if memory else (self.memory.name,)
+        others = tuple([expert for expert in (self.memory,) if expert.name not in without])
+        in_time = tuple([expert for expert in (self.last_target,) if expert.name not in without])
+        self.experts = self.processes, self.linear, *others, *in_time
         self.number_predictions()
-        voters = [each for each in (self.last_target, self.forest, difference, *linear) if each in self.experts]
-        voters = tuple([(<Expert> each).first for each in voters])
+        voters = tuple([(<Expert> expert).first + i for expert in (*in_time, *others) for i in range(expert.rows)])
         self.intervals = Intervals()
-        self.dependence = Dependence(self.scaler)
-        self.experts += self.intervals, self.dependence
-        self.holders = (self.processes, self.neighbours) if self.neighbours in others else (self.processes,)
+        self.experts += self.intervals,
+        self.holders = self.processes,
         today, then = [
             TargetJudgement(
                 self.per_prediction, Combiner(self.processes, self.linear, others),
@@ -155,6 +130,8 @@ cdef class TargetMixture(Mixture):
         self.declare(
             <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1, merge="late"
         )
+        square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2, "power": 2}
+        self.declare(<size_t> &self.agreement, "agreement", (2,), merge="mean", **square)
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
         self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
@@ -175,17 +152,23 @@ cdef class TargetMixture(Mixture):
             posterior = self.processes.posteriors[e]
             own[VARIANCES + e] = posterior.variance + posterior.noise
         (<TargetJudgement> self.today).judge(self.p, self.judged(OF_TODAY), &variance)
-        own[ANSWER], own[MEAN] = self.judged(OF_TODAY).voted, 0.0
+        own[GIVEN], own[MEAN] = self.judged(OF_TODAY).voted, 0.0
         if self.then_is_known:
             (<TargetJudgement> self.then).judge(self.p, self.judged(OF_THEN), &other)
             self.weigh_answers(share)
-            own[ANSWER] = (
+            own[GIVEN] = (
                 share[0] * self.judged(OF_TODAY).voted + share[1] * self.judged(OF_THEN).voted + share[2] * own[MEAN]
             )
             variance = share[0] * variance + share[1] * other + share[2]
-        own[ANSWER] = self.within_range(own[ANSWER])
+        own[GIVEN] = self.within_range(own[GIVEN])
+        own[CORRECTION] = bounded(self.of_latest.correction(own[GIVEN])) if self.memory in self.experts else 0.0
+        own[ANSWER] = self.within_range(own[GIVEN] + self.trust() * own[CORRECTION])
         self.intervals.issue(sqrt(variance), own + ANSWER)
         return 0
+
+    cdef double trust(self) noexcept:
+        """Return the trees' share in the answer: the coefficient of its residuals on the corrections."""
+        return fmin(fmax(self.agreement[0] / fmax(self.agreement[1], 1e-12), 0.0), 1.0)
 
     cdef double within_range(self, double z) noexcept:
         """Return the closest prediction that is no further outside of the range of targets than that range is wide."""
@@ -219,7 +202,7 @@ cdef class TargetMixture(Mixture):
         cdef double ratio = deviation / self.size
         cdef Py_ssize_t i
         self.rescale_predictions(p, ratio, (mean - self.centre) / self.size)
-        for i in range(self.rows + VARIANCES, self.rows + OWN):
+        for i in range(self.rows + VARIANCES, self.rows + VARIANCES + PROCESSES):
             p[i] = fmax(ratio * ratio * p[i], LEAST_VARIANCE)
 
     cdef void rescale_predictions(self, double *p, double ratio, double shift) noexcept:
@@ -229,6 +212,7 @@ cdef class TargetMixture(Mixture):
         for i in range(self.rows + ANSWER + 1):
             p[i] = ratio * p[i] + shift
         own[SIZE] = fmax(ratio * own[SIZE], LEAST_SIZE)
+        own[CORRECTION] *= ratio
         for i in range(HALVES, HALVES + COVERAGES):
             own[i] *= ratio
 
@@ -320,7 +304,7 @@ cdef class TargetMixture(Mixture):
         return Mixture.update(self)
 
     cdef void score(self, Outcome *y) noexcept:
-        """Score the experts.  A confidently predicted target has a squared residual up to the predicted variance."""
+        """Score the experts."""
         cdef double least_rate = 1.0 / (self.seen + 1)
         cdef Outcome today
         cdef const Outcome *issued
@@ -331,9 +315,18 @@ cdef class TargetMixture(Mixture):
             self.score_then(y, least_rate)
         issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
         self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.last_target.last)
-        y.confident = (<TargetJudgement> self.today).score(
+        self.learn_trust(y, issued.as_asked + self.rows)
+        (<TargetJudgement> self.today).score(
             &today, self.p, self.judged(OF_TODAY), self.p + self.rows + VARIANCES, 1.0, least_rate
-        ) <= 1.0
+        )
+
+    cdef void learn_trust(self, const Outcome *y, const double *own) noexcept:
+        """Compare the trees' correction of an answer with its residual."""
+        cdef double correction = own[CORRECTION], most = LARGEST_STEP * fabs(correction)
+        cdef double residual = fmin(fmax(y.exact - own[GIVEN], -most), most)
+        self.of_latest.answered = own[GIVEN]
+        self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
+        self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY
 
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
         """Score the answers and the judgement of then, which is neither used nor updated after a change."""

@@ -17,7 +17,7 @@ from river_okl._core.calibration cimport weights_of_losses
 from river_okl._core.mixture.processes cimport PROCESSES
 
 cdef double DISCOUNT = 0.99         # of running errors
-cdef double OUTLYING = 30.0         # bound of one sample's error in a loss, in running errors
+cdef double OUTLYING = 100.0        # bound of one sample's error in a loss, in running errors
 cdef double FARTHEST = 3.0          # bound of an input of the correction and of its residual, in running errors
 cdef double SPIKE = 5.0             # bound of one sample's error in a running error, in running errors
 cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOSS = 1e12

@@ -32,7 +32,7 @@ from collections import Counter
 
 import numpy as np
 
-from river_okl._core.store.memory cimport aligned_resize, array_of, fill, okl_free, viewed
+from river_okl._core.store.buffers cimport aligned_resize, array_of, fill, okl_free, viewed
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import check_points

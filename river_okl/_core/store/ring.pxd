@@ -1,4 +1,4 @@
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 cdef enum:
     LEAST_ROOM = 8              # records

@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 
 
 cdef class Ring(Owner):

@@ -67,6 +67,5 @@ cdef inline double counted(const Running *numbers, double value, int32_t run) no
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef Event update(Running *numbers, double value) noexcept nogil
-cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef object running_state(const Running *numbers)
 cdef Running running_from(state, str what) except *

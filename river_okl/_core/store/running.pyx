@@ -17,11 +17,11 @@ For ``REMEMBERED`` values the statistics before a change are remembered.  If val
 visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.
 """
 
-from libc.math cimport fmax, fmin
+from libc.math cimport fmax
 
 import numpy as np
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.sample cimport LARGEST
 
 from river_okl._core.states import checked_numbers
@@ -193,22 +193,6 @@ cdef Event check_unit(Running *numbers, double value, double step) noexcept nogi
     if again or numbers.block == BLOCK:
         clear_block(numbers)
     return RESTART if again else NONE
-
-
-cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
-    """Convert the statistics to a new unit, in which values are ratio · value."""
-    cdef double square = ratio * ratio
-    numbers.mean, numbers.last = bounded(ratio * numbers.mean), bounded(ratio * numbers.last)
-    numbers.block_mean, numbers.run_mean = bounded(ratio * numbers.block_mean), bounded(ratio * numbers.run_mean)
-    numbers.other = bounded(ratio * numbers.other)
-    numbers.variance, numbers.block_square = bounded(square * numbers.variance), bounded(square * numbers.block_square)
-    numbers.run_square = bounded(square * numbers.run_square)
-    numbers.steps, numbers.block_steps = bounded(square * numbers.steps), bounded(square * numbers.block_steps)
-    numbers.other_variance = bounded(square * numbers.other_variance)
-
-
-cdef inline double bounded(double value) noexcept nogil:
-    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 def numbers_of(records):

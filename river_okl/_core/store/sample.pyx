@@ -7,7 +7,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.math cimport fabs
 from libc.string cimport memcmp
 
-from river_okl._core.store.memory cimport aligned_resize, okl_free
+from river_okl._core.store.buffers cimport aligned_resize, okl_free
 
 import sys
 from datetime import UTC, datetime

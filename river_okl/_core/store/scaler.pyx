@@ -36,7 +36,7 @@ import numpy as np
 from river_okl._core.store.running cimport (
     MEMORY, NONE, OUTLYING, Running, counted, run_with, update, waits,
 )
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word
 
 from river_okl._core.states import checked_array, checked_whole

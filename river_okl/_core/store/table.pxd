@@ -2,7 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 cdef enum:

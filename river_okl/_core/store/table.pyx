@@ -24,7 +24,7 @@ of an axis from the axis.  Cells beyond the length of an axis have the default v
 from libc.math cimport fmax, fmin
 from libc.string cimport memcpy
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.buffers cimport Owner
 
 
 cdef class Words(Owner):

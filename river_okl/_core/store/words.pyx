@@ -12,7 +12,7 @@ neither memory nor time.  The hash depends on the word alone, not on the process
 
 import numpy as np
 
-from river_okl._core.store.memory cimport viewed
+from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.sample cimport canonical, is_word
 
 cdef extern from "Python.h":

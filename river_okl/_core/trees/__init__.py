@@ -1,1 +1,0 @@
-"""A forest of Hoeffding trees: trees in bounded memory, prediction and learning, and leaves of a target."""
