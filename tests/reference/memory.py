@@ -542,7 +542,7 @@ class Memory:
         """Learn the last predicted sample; new features get columns in the order of their names."""
         before = self.changes.left
         self.changes.add(loss, 0)
-        lasts = before == 1 and self.changes.fast > 3.0 * self.changes.bar
+        lasts = before == 1 and self.changes.fast > self.changes.bar
         kept = 200 if self.changes.left and not before else 60 if lasts else len(self.latest)
         if kept < len(self.latest):
             self.keep(kept)

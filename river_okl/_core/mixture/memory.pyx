@@ -7,8 +7,8 @@ For each sample learned, growing trees visit ``VISITS`` rows as often as a whole
 many while there are few rows.  So all trees are rebuilt while the ring doubles, and then once per turn of the ring.
 
 If the loss of the trees rises, the stream has changed (change.pyx): only the latest rows are kept, and the trees begin
-anew.  Most of these rows are from before the change.  If the loss is still much too high after as many samples as it is
-averaged over, they go, too.
+anew.  Most of these rows are from before the change.  If the loss is still high after as many samples as it is averaged
+over, they go, too.
 """
 
 from libc.math cimport fmax, fmin, pow
@@ -29,7 +29,6 @@ cdef enum:
 
 cdef Py_ssize_t BYTES = 2**21       # of all rows
 cdef Py_ssize_t KEPT = 200, KEPT_LATER = 60     # rows that are kept after a change, and if it lasts
-cdef double MUCH = 3.0              # times the loss that shows a change, if it lasts
 cdef double VISITS = 60.0, EARLY = 3.0  # rows per sample, and the factor of that at first
 cdef double SETTLED = 4096.0        # rows from which on there is no such factor
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.1      # of a loss that shows a change
@@ -101,7 +100,7 @@ cdef class Memory(Expert):
         self.change.take(loss, 0)
         if before == 0 and self.change.left > 0:
             return min(KEPT, self.row.n)
-        if before == 1 and self.change.fast > MUCH * self.change.bar:
+        if before == 1 and self.change.fast > self.change.bar:
             return min(KEPT_LATER, self.row.n)
         return self.row.n
 
