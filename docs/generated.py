@@ -71,8 +71,7 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         (KernelEstimator,),
         "n_support_vectors support_vectors norm kernel_in_use",
     ),
-    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use"),
-    "okl-classifier": ("OKLClassifier", (river_okl.OKLClassifier,), "feature_importances"),
+    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights feature_importances kernel_in_use"),
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
     "transformer": (
