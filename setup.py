@@ -26,9 +26,9 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
     "-O3": {
-        "batch", "calibration", "class_memory", "class_mixture", "class_trees", "detector", "distances", "latest",
-        "linear", "memory", "mixture", "nearest", "pool", "posterior", "process", "processes", "scaled_points", "simd",
-        "slopes", "stack", "table", "target_memory", "target_trees", "trees", "vote",
+        "batch", "calibration", "class_memory", "class_mixture", "class_trees", "detector", "diagonal", "distances",
+        "latest", "linear", "memory", "mixture", "nearest", "pool", "posterior", "process", "processes",
+        "scaled_points", "simd", "slopes", "stack", "table", "target_memory", "target_trees", "trees", "vote",
     },
     "-O1": {
         SHARED, "buffers", "choice", "compiled", "expert", "fourier", "gram", "lock", "protocol", "target_mixture",

@@ -42,6 +42,7 @@ OF_TARGETS = {
     "Gaussian processes": [DICTIONARY],
     "memory": ["memory"],
     "last target": ["last_target"],
+    "linear regression on all features": ["diagonal"],
 }
 KERNELS = "Gaussian processes", "pool", "Gaussian processes and pool"  # the parts with kernels
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}

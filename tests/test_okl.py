@@ -194,16 +194,15 @@ def test_every_prediction_has_a_distribution():
     make, options, state = model._f.__reduce__()
     state["today"]["combiner"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant have no points
     state["today"]["vote"]["regression"]["coef"][:6] = [1e-3, 1e-3, -2e-3, 1e-3, 2e-3, -1e-3]
-    state["today"]["vote"]["regression"]["coef"][6:] = (
-        [0.0] * 5 + [1e-3] + [0.0] * 4
-    )  # nor has any other expert but the stack
+    others = [0.0] * 6 + [1e-3] + [0.0] * 3  # nor has any other expert but the stack
+    state["today"]["vote"]["regression"]["coef"][6:] = others
     state["today"]["vote"]["sizes"][:] = 100.0  # nobody is too far off for the correction
     state["agreement"] = np.zeros(2)  # nothing is added by trees
     processes, stack, both = [0.0, -700.0, -700.0], [-700.0, -700.0, 0.0], [0.0, -700.0, 0.0]
     cases = (processes, 1.0, 1e3), (stack, 1.0, 1e3), (both, 1.0, 1e3), (both, 1e3, 1.0), (both, 1.0, 1.1)
     for weights, *losses in cases:
         state["today"]["combiner"]["log_weights"] = np.array(weights)
-        state["today"]["vote"]["losses"] = np.array([*losses, *[1e3] * 4])
+        state["today"]["vote"]["losses"] = np.array([*losses, *[1e3] * 5])
         model._f = make(*options)
         model._f.restore(state)
         explained = sum(c for _, c in model.explain_one(x))
@@ -638,6 +637,7 @@ WRONG = {  # part: array, and the place in it
         "trees deviation": [-1.0, math.nan], "trees residuals 0": [math.nan], "trees medians 0": [math.inf],
         "trees_of_answer columns 0 0": [-1, 10_000], "trees_of_answer bounds 0": [math.nan],
     },
+    "diagonal": {"coef 0": [math.inf], "variances 0": [-1.0], "bias": [math.nan]},
     "last_target": {"last": [math.nan]},
     "intervals": {"size": [0.0], "seen": [-1]},
     "change": {"variance": [-1.0]},
@@ -655,7 +655,15 @@ WRONG = {  # part: array, and the place in it
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    parts = ("regression today", "target", "intervals", "regression linear", "regression memory", "last_target")
+    parts = (
+        "regression today",
+        "target",
+        "intervals",
+        "regression linear",
+        "regression memory",
+        "diagonal",
+        "last_target",
+    )
     regression, path = path[0] in parts, (path[0].removeprefix("regression "), *path[1:])
     model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):

@@ -304,17 +304,18 @@ class OKLRegressor(OKL, PredictiveRegressor):
     Notes
     -----
     - **Experts.** Six Gaussian processes share one dictionary. There is a Bayesian linear regression on the
-      first 127 features. Boosted trees, which are built from the latest samples, learn its residuals. Two
-      experts predict from nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of
-      all stored samples. The stack is another Bayesian linear regression, on the predictions of all of these.
-      For time series there is the last target. `experts` returns the mixture weights.
+      first 127 features, and one with independent variances on all of them. Boosted trees, which are built
+      from the latest samples, learn the residuals of the first. Two experts predict from nearest neighbours:
+      the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples. The stack is another
+      Bayesian linear regression, on the predictions of all of these. For time series there is the last
+      target. `experts` returns the mixture weights.
     - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow
       dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so
       that another process may dominate after a drift. The mean of the processes, the linear regression and
       the stack are weighted by their squared residuals. The last two dominate on noisy, largely linear
-      targets. A second stage weights this mixture, a correction of it, the last target, the trees and
-      the nearest neighbours by their absolute errors. More trees learn the residuals of the result, and what they
-      predict is added, multiplied by a share that follows its success.
+      targets. A second stage weights this mixture, a correction of it, the last target, the linear regression
+      on all features, the trees and the nearest neighbours by their absolute errors. More trees learn the
+      residuals of the result, and what they predict is added, multiplied by a share that follows its success.
     - **Noise.** The noise variance of three of the processes follows their residuals, down to a millionth of
       the target's variance, so that smooth series without noise are predicted precisely.
     - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean
@@ -329,17 +330,18 @@ class OKLRegressor(OKL, PredictiveRegressor):
       several series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
     - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in
-      `OKLClassifier`. Outliers of the target are clipped, too, except for the trees and the neighbours. Its unit
-      stays fixed between updates. A
-      gradual change of the target converts everything that was learned. A sudden change converts nothing. It
-      is either a smaller unit, or twelve outliers in a row of which the first was a jump of at least 2.5
-      standard deviations. No prediction is further outside the range of past targets than that range is wide.
+      `OKLClassifier`. Outliers of the target are clipped, too, except for the trees and the neighbours. Its
+      unit stays fixed between updates. A gradual change of the target converts everything that was learned. A
+      sudden change converts nothing. It is either a smaller unit, or twelve outliers in a row of which the
+      first was a jump of at least 2.5 standard deviations. No prediction is further outside the range of past
+      targets than that range is wide.
     - **Feature weights.** Slopes weight features as in `OKLClassifier`, with the first update after 60
-      samples. In one of the four metrics, and for the nearest neighbours, the weights are the shares of the features
-      in the linear regression and in the gains of the trees, both weighted by the variance that they explain.
-    - **Memory.** The trees are those of `OKLClassifier`, but for a target. A large target that a feature announces is
-      learned, an outlier is not: splits are found on residuals clipped at 20 robust standard deviations, and a leaf
-      is the mean of residuals clipped at 5 of them around its median.
+      samples. In one of the four metrics, and for the nearest neighbours, the weights are the shares of the
+      features in the linear regression and in the gains of the trees, both weighted by the variance that they
+      explain.
+    - **Memory.** The trees are those of `OKLClassifier`, but for a target. A large target that a feature
+      announces is learned, an outlier is not: splits are found on residuals clipped at 20 robust standard
+      deviations, and a leaf is the mean of residuals clipped at 5 of them around its median.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
       stacked regression, the trees, the intervals and the mixture weights they are capped at 1. Heavy first

@@ -416,16 +416,49 @@ class Regression:
         self.residual = max(ratio**2 * self.residual, 1e-4)
 
 
+class Diagonal:
+    """A linear regression on all features, whose coefficients have independent variances; None: the constant."""
+
+    def __init__(self):
+        self.beta, self.v, self.residual, self.m = {None: 0.0}, {None: 0.1}, 1.0, 0.0
+
+    def ask(self, x):
+        self.m = sum(self.beta.get(name, 0.0) * value for name, value in {None: 1.0, **x}.items())
+
+    def learn(self, x, y, w):
+        u, off = {None: 1.0, **x}, y - self.m
+        self.residual += 0.01 * (min(off**2, 25.0 * self.residual) - self.residual)
+        total = sum(self.v.get(name, 0.1) * value**2 for name, value in u.items()) + max(self.residual, 0.01) / w
+        for name, value in u.items():
+            v = self.v.get(name, 0.1)
+            gain = v * value / total
+            self.beta[name] = self.beta.get(name, 0.0) + gain * off
+            v *= 1.0 - gain * value
+            self.v[name] = v + 1e-6 * (v < 0.1 or name is None)
+
+    def convert(self, to):
+        for name, (ratio, shift) in to.items():
+            if name in self.beta:
+                self.beta[name] /= ratio
+                self.v[name] /= ratio**2
+                self.beta[None] -= shift * self.beta[name]
+
+    def rescale(self, ratio, shift):
+        self.beta = {name: ratio * value for name, value in self.beta.items()}
+        self.beta[None] += shift
+        self.m, self.residual = ratio * self.m + shift, ratio**2 * self.residual
+
+
 class Estimates:
     """Combiner of estimates: the processes', the linear regression's, and that of a regression on all these."""
 
     def __init__(self, linear):
-        self.linear, self.stack = linear, Ridge(11, 0.03, 1e-4)
+        self.linear, self.stack = linear, Ridge(12, 0.03, 1e-4)
         self.stack.beta[:6] = 1.0 / 6.0
         self.log_weight, self.residual = np.array([0.0, -2.0, -2.0]), np.ones(3)
 
-    def ask(self, means, of_memory):
-        self.stack.ask([*means, self.linear.m, 1.0, *of_memory])
+    def ask(self, means, others):
+        self.stack.ask([*means, self.linear.m, 1.0, *others])
 
     @property
     def weight(self):
@@ -455,10 +488,10 @@ class Estimates:
 
 
 class Vote:
-    """A vote by absolute errors between the mixture, its correction, the last target, and the memory's predictions."""
+    """A vote by absolute errors: mixture, correction, last target, diagonal regression, the three of the memory."""
 
     def __init__(self):
-        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(6)
+        self.regression, self.size, self.loss = Ridge(13, 0.1, 3e-5), np.ones(14), np.zeros(7)
 
     @property
     def weight(self):
@@ -466,7 +499,7 @@ class Vote:
         return weight / weight.sum()
 
     def ask(self, opinions, anchor):
-        """Opinions: those of the processes, the linear regression and the memory, the last target, the stack's."""
+        """Opinions: those of the processes, both linear regressions, the memory, the last target, the stack's."""
         self.opinions, self.anchor = np.array(opinions), anchor
         self.regression.ask(np.clip((self.opinions - anchor) / self.size[:-1], -3.0, 3.0))
         self.correction = anchor + self.size[-1] * self.regression.m
@@ -474,7 +507,7 @@ class Vote:
 
     @staticmethod
     def voters(said):
-        return np.array([said.anchor, said.correction, *said.opinions[[10, 7, 8, 9]]])
+        return np.array([said.anchor, said.correction, *said.opinions[[11, 7, 8, 9, 10]]])
 
     def learn(self, y, w, most, said, discount):
         errors = np.minimum(np.abs(y - self.voters(said)), 100.0 * self.size[-1])
@@ -790,7 +823,7 @@ class Opinion:
     def rescale(self, ratio, shift):
         for name in self.NUMBERS[1:]:
             setattr(self, name, ratio * getattr(self, name) + shift)
-        self.inputs = np.where(np.arange(11) == 7, 1.0, ratio * self.inputs + shift)
+        self.inputs = np.where(np.arange(12) == 7, 1.0, ratio * self.inputs + shift)
 
 
 class Judgement:
@@ -803,11 +836,11 @@ class Judgement:
     def weight(self):
         return special.softmax(self.log_weight)
 
-    def look(self, twin, means, of_memory):
+    def look(self, twin, means, others):
         """Its mean and variance."""
-        self.estimates.ask(means, of_memory)
+        self.estimates.ask(means, others)
         mean, variance = self.estimates.mix(*twin.mean_and_variance(self))
-        self.vote.ask([*means, self.estimates.linear.m, *of_memory, twin.last, self.estimates.stack.m], mean)
+        self.vote.ask([*means, self.estimates.linear.m, *others, twin.last, self.estimates.stack.m], mean)
         return self.vote.mean, variance
 
     def learn(self, y, exact, w, m, v, opinion, seen, late, discount, evidence):
@@ -882,7 +915,7 @@ class OKL:
         self.slopes_known = False
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         if task == "regression":
-            self.linear, self.last, self.intervals = Regression(), 0.0, Intervals()
+            self.linear, self.diagonal, self.last, self.intervals = Regression(), Diagonal(), 0.0, Intervals()
             self.memory = TargetMemory(self.linear, lambda name: self.squares[name] / self.seen)
             self.agreement = np.zeros(2)  # Σ r c and Σ c² of residuals of answers and their corrections
             self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
@@ -977,8 +1010,9 @@ class OKL:
             process.look()
         if self.task == "regression":
             self.linear.ask(self.x)
+            self.diagonal.ask(self.x)
             self.exact_x = self.scaler.unclipped(x)
-            own = [process.m[0] for process in self.processes], self.memory.predict(self.exact_x)
+            own = [process.m[0] for process in self.processes], [self.diagonal.m, *self.memory.predict(self.exact_x)]
             of_then = self.then.look(self, *own) if self.then else (0.0, 0.0)
             given, variance = self.answer_weights @ [self.judgement.look(self, *own), of_then, (0.0, 1.0)]
             self.given = self.within_range(given)
@@ -1117,7 +1151,7 @@ class OKL:
             return
         for process in self.processes:
             process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
-        for each in (*self.judgements, self.linear, self.memory):
+        for each in (*self.judgements, self.linear, self.diagonal, self.memory):
             each.rescale(ratio, shift)
         self.given, self.step, self.answer = ratio * self.given + shift, ratio * self.step, ratio * self.answer + shift
         self.losses, self.agreement = ratio * self.losses, ratio**2 * self.agreement
@@ -1131,6 +1165,7 @@ class OKL:
         if self.task == "regression":
             self.last = self.exact
             self.linear.learn(y, w)
+            self.diagonal.learn(self.x, y, w)
             answered = self.given if self.changes.left else said.given
             self.memory.learn(self.exact_x, self.exact, min(w, 1.0), answered)
         else:
@@ -1318,7 +1353,8 @@ class OKL:
             self.differences[name] *= ratio**2
             self.slopes[name] = [slope / ratio**2 for slope in self.slopes.get(name, [])]
         self.slopes = {name: slopes for name, slopes in self.slopes.items() if slopes}
-        for each in [*self.linears, self.linear if self.task == "regression" else self.bayes, self.memory]:
+        own = [self.linear, self.diagonal] if self.task == "regression" else [self.bayes]
+        for each in [*self.linears, *own, self.memory]:
             each.convert(to)
 
     def learn_metrics(self):

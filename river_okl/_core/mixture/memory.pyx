@@ -56,6 +56,7 @@ cdef class Memory(Expert):
     def __init__(self, Scaler scaler, Py_ssize_t max_rows, bint answers):
         self.name, self.rows, self.max_rows = "memory", 3, max_rows
         self.row = Axis("row")
+        scaler.fewest = COLUMNS // 2 if max_rows else 0  # so that those with columns are not forgotten
         self.latest = Latest(scaler, self.row, max_rows, answers)
 
     cdef int assemble(self, tuple trees) except -1:

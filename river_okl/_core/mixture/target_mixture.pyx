@@ -3,6 +3,7 @@ combiner's regressions, and a vote between these, the memory and the last target
 
     processes.pyx        six Gaussian processes, as for classes
     regression.pyx       a Bayesian linear regression on the features
+    diagonal.pyx         a linear regression on all features, with independent variances
     last_target.pyx      the last target
     target_memory.pyx    boosted trees that are rebuilt from the latest samples, and neighbours among these
     combiner.pyx         the mean of processes, linear regression and a regression on all predictions
@@ -24,6 +25,7 @@ from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport Combiner
+from river_okl._core.mixture.diagonal cimport Diagonal
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
 from river_okl._core.mixture.judgement cimport DISCOUNT, TargetJudgement
@@ -109,7 +111,7 @@ cdef class TargetMixture(Mixture):
         self.linear, self.last_target = Regression(self.scaler), LastTarget()
         self.memory = self.of_latest = TargetMemory(self.scaler, memory, self.linear, self.distances)
         without += () if memory else (self.memory.name,)
-        others = tuple([expert for expert in (self.memory,) if expert.name not in without])
+        others = tuple([expert for expert in (Diagonal(self.scaler), self.memory) if expert.name not in without])
         in_time = tuple([expert for expert in (self.last_target,) if expert.name not in without])
         self.experts = self.processes, self.linear, *others, *in_time
         self.number_predictions()

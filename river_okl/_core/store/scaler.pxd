@@ -27,6 +27,7 @@ cdef class Scaler(Features):
     cdef bint renewed           # whether the last ``settle`` put a unit that had changed suddenly into force
     cdef readonly int64_t settled_at    # samples learned when units last came into force
     cdef readonly int64_t seen  # samples learned
+    cdef Py_ssize_t fewest      # features that count as held by points, however few there are
     cdef readonly Py_ssize_t n_centred
     cdef int64_t *marks         # [capacity] the last ``absent`` call that met the feature
     cdef int64_t stamp

@@ -292,7 +292,7 @@ cdef class Scaler(Features):
 
     cdef list forget_unseen(self, Points points):
         """Forget features that no point has, if there are too many; return their places, or None."""
-        cdef Py_ssize_t place, held = points.n_posted + points.n_dense
+        cdef Py_ssize_t place, held = max(self.fewest, points.n_posted + points.n_dense)
         if len(self.index) <= SPARE + 2 * held:
             return None
         loose = sorted([

@@ -1,0 +1,12 @@
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.store.scaler cimport Scaler
+
+
+cdef class Diagonal(Expert):
+    cdef Scaler scaler
+    cdef double bias, bias_variance
+    cdef double *coef           # [feature]
+    cdef double *variance       # [feature] of the coefficients
+    cdef double residual        # running squared residual
+    # scratch: the last sample
+    cdef double mean

@@ -1,0 +1,97 @@
+"""For a target: a linear regression on all features, however many, whose coefficients have independent variances.
+
+A sample is one step of a Kalman filter whose covariances are neglected: with the prediction m and the noise σ²,
+
+    g_j = v_j x_j / (Σ v x² + σ²)        β_j ← β_j + g_j (y - m)        v_j ← (1 - g_j x_j) v_j
+
+So a rare feature learns as fast after a million samples as in the beginning.  The regression with a covariance
+(regression.pyx) has only the first features.
+"""
+
+from libc.math cimport fmax, fmin
+
+import numpy as np
+
+from river_okl._core.inputs cimport bounded
+from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.table cimport Axis, Conversion
+
+from river_okl._core.states import LARGEST_MEAN
+
+cdef double PRIOR = 0.1             # variance of a coefficient
+cdef double DRIFT = 1e-6            # growth of a variance per sample with the feature, so that learning never stops
+cdef double RATE = 0.01             # of the running squared residual
+cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
+cdef double LEAST_NOISE = 0.01      # σ², in units of the target's variance
+cdef double LARGEST = 1e9           # of a coefficient
+
+
+cdef class Diagonal(Expert):
+    """One prediction, from all features of a scaler."""
+
+    def __init__(self, Scaler scaler):
+        self.name, self.rows, self.scaler = "diagonal", 1, scaler
+        number = {"low": -LARGEST_MEAN, "high": LARGEST_MEAN}
+        self.declare(<size_t> &self.bias, "bias", (), **number)
+        self.declare(<size_t> &self.bias_variance, "bias_variance", (), default=PRIOR, low=0.0, high=1.0, merge="mean")
+        self.declare(<size_t> &self.coef, "coef", (scaler,), power=1, of_feature=-1, **number)
+        self.declare(
+            <size_t> &self.variance, "variances", (scaler,), default=PRIOR, low=0.0, high=LARGEST_MEAN, of_feature=-2
+        )
+        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=0.0, merge="mean", power=2)
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        cdef Py_ssize_t j
+        self.mean = self.bias
+        for j in range(x.size):
+            if x.places[j] >= 0:
+                self.mean += self.coef[x.places[j]] * bounded(x.scaled[j])
+        p[0] = self.mean
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
+        cdef Py_ssize_t j, place
+        cdef double z, gain, off = y.target - self.mean, total = self.bias_variance
+        self.residual += RATE * (fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual)
+        for j in range(x.size):
+            z = bounded(x.scaled[j])
+            total += self.variance[x.places[j]] * z * z
+        total += fmax(self.residual, LEAST_NOISE) / y.w
+        gain = self.bias_variance / total
+        self.bias += gain * off
+        self.bias_variance += DRIFT - gain * self.bias_variance
+        for j in range(x.size):
+            z, place = bounded(x.scaled[j]), x.places[j]
+            gain = self.variance[place] * z / total
+            self.coef[place] = fmin(fmax(self.coef[place] + gain * off, -LARGEST), LARGEST)
+            self.variance[place] *= 1.0 - gain * z
+            if self.variance[place] < PRIOR:
+                self.variance[place] += DRIFT
+        return False
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        self.bias = ratio * self.bias + shift
+        self.mean = ratio * self.mean + shift
+
+    cdef int change_units(self, Axis axis, const Conversion *to) except -1:
+        cdef Py_ssize_t place
+        Expert.change_units(self, axis, to)
+        for place in range(min(to.n, self.scaler.room)):
+            self.bias -= to.shift[place] * self.coef[place]
+
+    def names(self):
+        return ["diagonal"]
+
+    def merged(self, merging):
+        """Average the coefficients, weighted by share and by what was learned of them: by precision."""
+        shares = np.array([share for share, _ in merging.active])[:, None]
+        known = [merging.units(each) + (each.part(self)["bias"],) for _, each in merging.active]
+        precision = 1.0 / np.where((found := merging.each(self, "variances")) > 0.0, found, PRIOR)
+        weight = shares * precision
+        variance = 1.0 / np.maximum(precision.sum(axis=0) - (len(precision) - 1) / PRIOR, 1.0 / PRIOR)
+        return Expert.merged(self, merging) | {
+            "bias": merging.averaged([ratio * bias + shift for ratio, shift, bias in known]).item(),
+            "coef": (weight * merging.each(self, "coef")).sum(axis=0) / weight.sum(axis=0),
+            "variances": variance,
+        }
