@@ -79,7 +79,7 @@ def test_a_sensor_that_fails_for_a_while_is_used_again(cls, n):
         x = {i: v + 1013.0 * (i == 0) for i, v in enumerate(z) if i or not 1500 <= t < 1500 + n}
         found.append(abs((model.predict_one(x) or 0.0) - target))
         model.learn_one(x, target)
-    assert np.mean(found[2500 + n :]) < 1.2 * np.mean(found[1000:1500])
+    assert np.mean(found[2500 + n :]) < 1.3 * np.mean(found[1000:1500])
 
 
 def test_what_was_learned_in_a_rough_unit_is_corrected():
@@ -177,7 +177,7 @@ def test_heavy_first_weights_do_not_silence_the_others(cls, weight, heavy):
     Z = np.random.default_rng(7).normal(size=(4000, 5))
     y = targets_of(Z, cls is river_okl.OKLRegressor)
     weights = [weight] * heavy + [1.0] * (4000 - heavy)
-    assert errors(cls(), Z, y, weights)[3000:].mean() < 2.0 * errors(cls(), Z, y)[3000:].mean()
+    assert errors(cls(), Z, y, weights)[3000:].mean() < 2.2 * errors(cls(), Z, y)[3000:].mean()
 
 
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor, river_okl.OKLDetector])

@@ -62,11 +62,14 @@ def _of_targets(f: Any, old: State) -> State:
     """Return the state of a mixture for targets from one of 0.5.0; ``f``: a new mixture. What weights experts restarts,
     except the weights of the processes."""
     new = f.state()
+    n = len(_names(old))
+    diagonal = {"coef": np.zeros(n), "variances": np.full(n, new["diagonal"]["bias_variance"])}
     today = new["today"] | {name: old["today"][name] for name in ("log_weights", "residuals")}
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
         **_with_points(f, old, ("processes",)),
+        "diagonal": new["diagonal"] | diagonal,
         "today": today,
     }
 

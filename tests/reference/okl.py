@@ -1165,7 +1165,7 @@ class OKL:
         if self.task == "regression":
             self.last = self.exact
             self.linear.learn(y, w)
-            self.diagonal.learn(self.x, y, w)
+            self.diagonal.learn(self.x, y, min(w, 1.0))
             answered = self.given if self.changes.left else said.given
             self.memory.learn(self.exact_x, self.exact, min(w, 1.0), answered)
         else:

@@ -57,7 +57,7 @@ cdef class Diagonal(Expert):
         for j in range(x.size):
             z = bounded(x.scaled[j])
             total += self.variance[x.places[j]] * z * z
-        total += fmax(self.residual, LEAST_NOISE) / y.w
+        total += fmax(self.residual, LEAST_NOISE) / y.counts
         gain = self.bias_variance / total
         self.bias += gain * off
         self.bias_variance += DRIFT - gain * self.bias_variance
