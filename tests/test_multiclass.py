@@ -295,6 +295,18 @@ def test_a_budget_per_label_is_a_value():
     assert repr(river_okl.RBPClassifier(budget=PerClass(2**30)).budget) == "PerClass(1073741824)"
 
 
+def test_a_mixture_of_so_many_labels_that_it_has_no_trees_is_restored():
+    model = OKLClassifier(budget=8, memory=64)
+    model.learn_one({"a": 1.0}, "a")
+    while model._f.n_classes < 2100:
+        model._f.add_class()
+    make, options, state = model._f.__reduce__()
+    restored = make(*options)
+    restored.restore(state)
+    restored._check()
+    assert len(state["memory"]["trees"]["columns"]) == 0
+
+
 def test_empty_samples_among_many_labels():
     model = river_okl.OKLClassifier()
     for i in range(66):

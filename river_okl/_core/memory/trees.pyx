@@ -462,8 +462,8 @@ cdef class Trees(Table):
     # State ------------------------------------------------------------------------------------------------------------
 
     cdef int reserve_trees(self, Py_ssize_t n) except -1:
-        """Make room for the trees of a state."""
-        if not 0 < n <= self.most():
+        """Make room for the trees of a state: none if there are too many classes for one."""
+        if n > self.most() or (n == 0 and self.most() > 0):
             raise ValueError(f"a memory has {n} trees, of at most {self.most()}")
         self.shrink(self.tree, n)
         return 0
