@@ -1,9 +1,6 @@
 from river_okl._core.memory.trees cimport Trees
 from river_okl._core.mixture.regression cimport Regression
 
-cdef enum:
-    SEEN = 63                   # rows of a leaf of which the median is taken
-
 
 cdef class TargetTrees(Trees):
     cdef readonly Regression linear     # None: these trees learn the residuals of the answer

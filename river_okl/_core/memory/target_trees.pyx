@@ -16,6 +16,7 @@ from river_okl._core.memory.latest cimport Latest, below_all, converted, largest
 
 cdef enum:
     SOME = 255                  # rows from which the deviation of all is found
+    SEEN = 63                   # rows of a leaf of which the median is taken
 
 cdef double RIDGE = 10.0        # λ
 cdef double LEAST_ROWS = 10.0   # of a branch

@@ -60,7 +60,7 @@ cdef class Memory(Expert):
         self.latest = Latest(scaler, self.row, max_rows, answers)
 
     cdef int assemble(self, tuple trees) except -1:
-        """Make trees, named by their parts, and all else parts of the memory."""
+        """Make the trees, the rows, the neighbours and the detector of changes parts of the memory."""
         self.all_trees = trees
         self.trees = trees[0]
         for name, each in zip(("trees", "trees_of_answer"), trees):
@@ -275,14 +275,14 @@ cdef class Memory(Expert):
         for each, slots in blocks:
             own = places(each)
             np.add.at(counts, own[own >= 0], (each.part(self)["rows"]["values"][own >= 0][:, slots] != 0.0).sum(axis=1))
-        by_name = sorted(range(known), key=lambda place: repr(merging.names[place]))  # not by the order of the models
-        chosen = sorted(sorted(by_name, key=lambda place: -counts[place])[:COLUMNS - self.latest.answers])
+        in_order = sorted(range(known), key=lambda place: repr(merging.names[place]))  # not by that of the models
+        chosen = sorted(sorted(in_order, key=lambda place: -counts[place])[:COLUMNS - self.latest.answers])
         chosen = [ANSWER] * self.latest.answers + chosen
         n, column = len(chosen), {place: c for c, place in enumerate(chosen)}
         sums = np.concatenate([each.part(self)["rows"]["values"][:, slots].sum(axis=0) for each, slots in blocks])
         order = np.lexsort((sums, np.concatenate(ages)))  # ties of age: not by the order of the models, either
         of_row = 6 * n + sum([
-            4 * first[name]["sums"].shape[1] + trees.bytes_of_row() for name, trees in self.by_name()
+            4 * first[each.name]["sums"].shape[1] + each.bytes_of_row() for each in self.all_trees
         ])
         order = order[:min(self.max_rows, BYTES // of_row)][::-1]
         values = np.zeros((n, len(order)), dtype=np.float32)
@@ -312,24 +312,20 @@ cdef class Memory(Expert):
             "added": max([each.part(self)["rows"]["added"] for _, each in merging.active]),
         }
         grown = max([each.part(self)["trees"]["grown"] for _, each in merging.active])
-        trees = {}
-        for name, each_trees in self.by_name():
+        begun = {}
+        for trees in self.all_trees:
             gains = np.zeros(n)
             for share, each in merging.active:
                 for c, place in enumerate(places(each).tolist()):
                     if place in column:
-                        gains[column[place]] += share * each.part(self)[name]["gains"][c]
-            trees[name] = each_trees.begun(first[name], gains, len(order)) | {"grown": grown}
-        return Expert.merged(self, merging) | trees | {
+                        gains[column[place]] += share * each.part(self)[trees.name]["gains"][c]
+            begun[trees.name] = trees.begun(first[trees.name], gains, len(order)) | {"grown": grown}
+        return Expert.merged(self, merging) | begun | {
             "rows": rows,
             "credit": 0.0,
             "nearest": {"weights": np.array([place != ANSWER for place in chosen], dtype=np.float32)},
             "change": self.change.merged(merging),
         }
-
-    def by_name(self):
-        """Return the trees with the names of their states."""
-        return [(trees.name, trees) for trees in self.all_trees]
 
     def in_units(self, merging, each, targets):
         """Return targets of a shard in the units of the merged mixture."""

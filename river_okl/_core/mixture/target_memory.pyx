@@ -24,14 +24,10 @@ cdef double LARGEST_TARGET = 1e9    # of merged rows, in standard deviations
 
 
 cdef class TargetMemory(Memory):
-    """Three predictions of a standardised target.
+    """Three predictions of a standardised target; the other parameters are those of ``Memory``.
 
     Parameters
     ----------
-    scaler
-        The features.
-    max_rows
-        Maximum number of rows.
     linear
         A linear regression, which is asked and learns first.
     distances

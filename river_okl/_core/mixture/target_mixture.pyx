@@ -163,7 +163,7 @@ cdef class TargetMixture(Mixture):
             )
             variance = share[0] * variance + share[1] * other + share[2]
         own[GIVEN] = self.within_range(own[GIVEN])
-        own[CORRECTION] = bounded(self.of_latest.correction(own[GIVEN])) if self.memory in self.experts else 0.0
+        own[CORRECTION] = bounded(self.of_latest.correction(own[GIVEN]))  # 0 if nothing was learned
         own[ANSWER] = self.within_range(own[GIVEN] + self.trust() * own[CORRECTION])
         self.intervals.issue(sqrt(variance), own + ANSWER)
         return 0
