@@ -240,7 +240,8 @@ class Trees(OfRows):
     @property
     def visits(self):
         """How often the growing of a tree of full depth visits each row."""
-        return self.most_drawn * DEPTH + DEPTH + 3
+        n = self.most_drawn
+        return n + (n if n <= 8 else n // 2) * (DEPTH - 1) + DEPTH + 3
 
     def finish(self):
         while self.phase != "edges":
@@ -260,9 +261,10 @@ class Trees(OfRows):
             yield 0
             yield from self.go_over(self.take_out, "grow")
             while self.level < DEPTH:
-                for column in self.drawn:
-                    self.compare(column)
-                    yield len(self.latest)
+                for i, column in enumerate(self.drawn):
+                    if self.level == 0 or len(self.drawn) <= 8 or (i + self.level + self.grown) % 2 == 1:
+                        self.compare(column)
+                        yield len(self.latest)
                 self.split()
                 yield len(self.latest)
             yield from self.go_over(self.sum_leaves, "add")
@@ -530,7 +532,7 @@ class Memory:
         weights = (single(127.0) * near / (near.max(initial=single(0.0)) or single(1.0)) + single(0.5)).astype(int)
         distance = (weights * np.abs(steps(self.latest.values) - steps(self.latest.x))).sum(axis=1)
         self.distance = distance / max(1.0, 20.0 * weights.sum())
-        self.searched = 2**17 // max(1, sum(weights[c : c + 4].any() for c in range(0, len(weights), 4)))
+        self.searched = 2**16 // max(1, sum(weights[c : c + 4].any() for c in range(0, len(weights), 4)))
 
     def votes(self, latest, k):
         """Targets and votes of the k nearest of the latest rows; of equal distances the latest ones win."""
@@ -584,7 +586,7 @@ class Memory:
     def build(self):
         """Do the work that one more sample pays for; return whether a tree of the first set was finished."""
         before = self.sets[0].grown
-        self.credit += 60.0 * self.next_set.visits * max(1.0, min(3.0, 4096 / len(self.latest)))
+        self.credit += 60.0 * self.next_set.visits * min(3.0, 1.0 + 1000.0 / len(self.latest))
         while self.credit > 0.0:
             self.credit -= max(next(self.next_set.work), 64)
         return self.sets[0].grown > before

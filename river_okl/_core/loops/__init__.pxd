@@ -140,7 +140,21 @@ cdef extern from "scan.h":
             const Scanned *groups, Py_ssize_t m, Py_ssize_t blocks, int32_t *out, int32_t *lows
         ) noexcept nogil
 
+cdef extern from "cells.h":
+    enum: STEPS
+    const float GAP
+    const double LARGEST_CELL
+
+    float saturated "okl_saturated"(double value) noexcept nogil
+    float converted "okl_converted"(float value, double ratio, double shift) noexcept nogil
+    uint8_t byte_of "okl_byte_of"(float value) noexcept nogil
+    void convert_values "okl_convert"(float *values, Py_ssize_t n, double ratio, double shift) noexcept nogil
+    void write_bytes "okl_write_bytes"(
+        const float *values, Py_ssize_t n, uint8_t *bytes, Py_ssize_t apart
+    ) noexcept nogil
+
 cdef extern from "boosting.h":
+    enum: ABREAST
     enum: DEPTH
     enum: LEAVES
     enum: NODES
@@ -159,9 +173,12 @@ cdef extern from "boosting.h":
     void logistic "okl_logistic"(
         const float *sums, const float *target, const float *weight, Py_ssize_t n, Gradient *out
     ) noexcept nogil
-    void softmax_single "okl_softmax"(const float *scores, Py_ssize_t n, float *p) noexcept nogil
+    void softmax_single "okl_softmax"(
+        const float *scores, Py_ssize_t room, Py_ssize_t rows, Py_ssize_t n, float *p
+    ) noexcept nogil
     void projected "okl_projected"(
-        const float *p, const float *direction, Py_ssize_t n, Py_ssize_t c, float weight, Gradient *out
+        const float *p, const float *direction, Py_ssize_t n, const float *target, const float *weight,
+        Py_ssize_t rows, Gradient *out
     ) noexcept nogil
     void subtract_term "okl_subtract_term"(
         const float *values, Py_ssize_t n, float coef, float most, float *residual

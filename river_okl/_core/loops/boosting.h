@@ -11,6 +11,7 @@
 #endif
 
 #include <Python.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+enum { ABREAST = 8 }; /* rows whose probabilities are computed together */
 enum { DEPTH = 6, LEAVES = 64, NODES = LEAVES / 2, BINS = 64, CELLS = NODES * BINS, CODES = 256 };
 
 typedef struct {
@@ -38,17 +40,18 @@ static inline float okl_exp(float x) {
     const int32_t n = (int32_t)(turns + (turns < 0.0f ? -0.5f : 0.5f));
     const float r = (clipped - (float)n * 0.693359375f) + (float)n * 2.12194440e-4f;
     float e = 1.9875691e-4f;
-    int32_t bits;
     e = e * r + 1.3981999e-3f;
     e = e * r + 8.3334519e-3f;
     e = e * r + 4.1665795e-2f;
     e = e * r + 1.6666665e-1f;
     e = e * r + 0.5f;
     e = e * r * r + r + 1.0f;
-    memcpy(&bits, &e, 4);
-    bits += n * (1 << 23);
-    memcpy(&e, &bits, 4);
-    return e;
+    union {
+        float number;
+        int32_t bits;
+    } found = {e};
+    found.bits += n * (1 << 23);
+    return found.number;
 }
 
 /* Set the gradients of n rows of two classes, whose log-odds are `sums`. */
@@ -62,27 +65,39 @@ static void okl_logistic(const float *sums, const float *target, const float *we
     }
 }
 
-/* Write the probabilities of n classes with these scores. */
-static void okl_softmax(const float *scores, Py_ssize_t n, float *p) {
-    float largest = scores[0];
-    double total = 0.0; /* so that the order of the classes does not matter */
-    Py_ssize_t o;
-    for (o = 1; o < n; o++) largest = scores[o] > largest ? scores[o] : largest;
-    for (o = 0; o < n; o++) p[o] = okl_exp(scores[o] - largest);
-    for (o = 0; o < n; o++) total += p[o];
-    for (o = 0; o < n; o++) p[o] /= (float)total;
+/* Write the probabilities [class, ABREAST] of n classes of up to ABREAST rows, whose scores are `room` numbers apart. */
+static void okl_softmax(const float *scores, Py_ssize_t room, Py_ssize_t rows, Py_ssize_t n, float *p) {
+    float largest[ABREAST];
+    double total[ABREAST] = {0.0}; /* so that the order of the classes does not matter */
+    Py_ssize_t i, o;
+    for (i = 0; i < ABREAST; i++) largest[i] = -INFINITY;
+    for (o = 0; o < n; o++)
+        for (i = 0; i < ABREAST; i++) {
+            const float s = i < rows ? scores[i * room + o] : 0.0f;
+            p[o * ABREAST + i] = s;
+            largest[i] = s > largest[i] ? s : largest[i];
+        }
+    for (o = 0; o < n; o++)
+        for (i = 0; i < ABREAST; i++) p[o * ABREAST + i] = okl_exp(p[o * ABREAST + i] - largest[i]);
+    for (o = 0; o < n; o++)
+        for (i = 0; i < ABREAST; i++) total[i] += p[o * ABREAST + i];
+    for (o = 0; o < n; o++)
+        for (i = 0; i < ABREAST; i++) p[o * ABREAST + i] /= (float)total[i];
 }
 
-/* Set the gradient of a row of class c along a direction of +1 and -1 per class, from its probabilities. */
-static void okl_projected(const float *p, const float *direction, Py_ssize_t n, Py_ssize_t c, float weight,
-                          Gradient *out) {
-    double sum = 0.0;
-    float mean, h;
-    for (Py_ssize_t o = 0; o < n; o++) sum += direction[o] * p[o];
-    mean = (float)sum;
-    h = 1.0f - mean * mean;
-    out->g = weight * (direction[c] - mean);
-    out->h = weight * (h > 1e-6f ? h : 1e-6f);
+/* Set the gradients of up to ABREAST rows of classes `target` along a direction of +1 and -1 per class, from their
+ * probabilities. */
+static void okl_projected(const float *p, const float *direction, Py_ssize_t n, const float *target,
+                          const float *weight, Py_ssize_t rows, Gradient *out) {
+    double sum[ABREAST] = {0.0};
+    Py_ssize_t i, o;
+    for (o = 0; o < n; o++)
+        for (i = 0; i < ABREAST; i++) sum[i] += direction[o] * p[o * ABREAST + i];
+    for (i = 0; i < rows; i++) {
+        const float mean = (float)sum[i], h = 1.0f - mean * mean;
+        out[i].g = weight[i] * (direction[(Py_ssize_t)target[i]] - mean);
+        out[i].h = weight[i] * (h > 1e-6f ? h : 1e-6f);
+    }
 }
 
 /* Subtract a term of a linear function, coef · x with |x| <= most, from the residuals of n rows; a gap counts as 0. */

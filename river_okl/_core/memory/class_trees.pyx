@@ -4,10 +4,8 @@ The loss is the log loss.  For more than two classes the structure of a tree is 
 gradient along a direction of +1 and -1 per class.
 """
 
-from libc.stdint cimport uint8_t
-
 from river_okl._core.calibration cimport probabilities_of
-from river_okl._core.loops cimport LEAVES, Gradient, logistic, projected, softmax_single
+from river_okl._core.loops cimport ABREAST, LEAVES, Gradient, logistic, projected, softmax_single
 from river_okl._core.memory.latest cimport Latest
 from river_okl._core.splitmix cimport scrambled
 
@@ -33,7 +31,7 @@ cdef class ClassTrees(Trees):
             <size_t> &self.identity, "identities", (self.classes,), dtype="i8", low=0, high=LARGEST_COUNT
         )
         self.identity[1] = 1
-        self.scratch(<size_t> &self.p, (self.per_class,), dtype="f4")
+        self.scratch(<size_t> &self.p, (self.per_class, ABREAST), dtype="f4")
         self.scratch(<size_t> &self.direction, (self.per_class,), dtype="f4")
 
     cdef Py_ssize_t most(self) noexcept:
@@ -44,7 +42,7 @@ cdef class ClassTrees(Trees):
         probabilities_of(self.scores, 1.0, self.per_class.n, p)
 
     cdef void find_gradients(self, Py_ssize_t first, Py_ssize_t last) noexcept:
-        cdef Py_ssize_t i, o, n = self.per_class.n
+        cdef Py_ssize_t i, o, rows, n = self.per_class.n
         if n == 1:
             logistic(
                 self.sums + first, self.latest.target + first, self.latest.weight + first, last - first,
@@ -53,30 +51,36 @@ cdef class ClassTrees(Trees):
             return
         for o in range(n):
             self.direction[o] = 1.0 if scrambled(scrambled(self.grown + 1) - self.identity[o] - 1) >> 63 else -1.0
-        for i in range(first, last):
-            softmax_single(self.sums + i * self.per_class.room, n, self.p)
+        for i in range(first, last, ABREAST):
+            rows = min(ABREAST, last - i)
+            softmax_single(self.sums + i * self.per_class.room, self.per_class.room, rows, n, self.p)
             projected(
-                self.p, self.direction, n, <Py_ssize_t> self.latest.target[i], self.latest.weight[i], self.gradient + i
+                self.p, self.direction, n, self.latest.target + i, self.latest.weight + i, rows, self.gradient + i
             )
 
     cdef void sum_leaves(self, Py_ssize_t first, Py_ssize_t last) noexcept:
         """Add the gradients of some rows to those of their leaves, except rows that have joined since."""
-        cdef Py_ssize_t i, o, c, n = self.per_class.n, room = self.per_class.room
-        cdef const uint8_t *leaf = self.leaf + self.growing() * self.latest.row.room
-        cdef Gradient *sums
-        cdef float weight
+        cdef Py_ssize_t i, j, rows, n = self.per_class.n, room = self.per_class.room
         if n == 1:
             Trees.sum_leaves(self, first, last)
             return
-        for i in range(first, last):
-            if self.gradient[i].h > 0.0:
-                sums = <Gradient *> self.leaf_sums + leaf[i] * room
-                softmax_single(self.sums + i * room, n, self.p)
-                c, weight = <Py_ssize_t> self.latest.target[i], self.latest.weight[i]
-                for o in range(n):
-                    sums[o].g -= weight * self.p[o]
-                    sums[o].h += weight * (self.p[o] * (<float> 1.0 - self.p[o]))
-                sums[c].g += weight
+        for i in range(first, last, ABREAST):
+            rows = min(ABREAST, last - i)
+            softmax_single(self.sums + i * room, room, rows, n, self.p)
+            for j in range(rows):
+                if self.gradient[i + j].h > 0.0:
+                    self.add_to_leaf(i + j, self.p + j)
+
+    cdef void add_to_leaf(self, Py_ssize_t i, const float *p) noexcept:
+        """Add the gradients of a row with these probabilities to those of its leaf."""
+        cdef Py_ssize_t o, k = self.leaf[self.growing() * self.latest.row.room + i]
+        cdef Gradient *sums = <Gradient *> self.leaf_sums + k * self.per_class.room
+        cdef float weight = self.latest.weight[i], of_class
+        for o in range(self.per_class.n):
+            of_class = p[o * ABREAST]
+            sums[o].g -= weight * of_class
+            sums[o].h += weight * (of_class * (<float> 1.0 - of_class))
+        sums[<Py_ssize_t> self.latest.target[i]].g += weight
 
     cdef int add_class(self) except -1:
         """Add a class.  If the leaves of all trees then take too many bytes, the last trees are dropped."""

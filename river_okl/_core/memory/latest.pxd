@@ -12,8 +12,7 @@ cdef enum:
     BUCKET = -2                 # place of a column of hashed features
     ANSWER = -3                 # place of the column of the answers
 
-cdef double STEPS
-cdef float GAP, below_all, largest_single
+cdef float below_all, largest_single
 
 
 cdef class Latest(Table):
@@ -56,8 +55,3 @@ cdef class Latest(Table):
     cdef bint draw_if_due(self, Py_ssize_t column) noexcept
     cdef void draw_edges(self, Py_ssize_t column) noexcept
     cdef void write_near(self, Py_ssize_t column) noexcept
-
-
-cdef float saturated(double value) noexcept
-cdef float converted(float value, double ratio, double shift) noexcept
-cdef uint8_t byte_of(float value) noexcept

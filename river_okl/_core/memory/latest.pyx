@@ -12,13 +12,14 @@ A gap has the code 0, and the mean in distances.  In a feature that has had no g
 everywhere.  Values and edges are converted with the units of features, so that codes stay as they are.
 """
 
-from libc.math cimport rint
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.loops cimport GROUP, SCANNED
+from river_okl._core.loops cimport (
+    GAP, GROUP, LARGEST_CELL, SCANNED, byte_of, convert_values, saturated, write_bytes
+)
 from river_okl._core.splitmix cimport scrambled
 
 from river_okl._core.states import LARGEST_COUNT, checked_array
@@ -27,11 +28,8 @@ cdef enum:
     BUCKETS = 32                # of hashed features
     SORTED = 1024               # rows from which the edges of a column are drawn
 
-cdef float GAP = -2.0**127      # stands for a missing value
 cdef float below_all = -2.0**126    # a threshold between gaps and all values
 cdef float largest_single = 2.0**100    # of thresholds, sums and values of leaves
-cdef double FARTHEST = 2.0**99  # of a scaled value
-cdef double STEPS = 20.0        # per standard deviation
 
 
 cdef int ascending(const void *a, const void *b) noexcept nogil:
@@ -42,21 +40,6 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 cdef inline bint is_gap(const Sample *x, Py_ssize_t j) noexcept:
     """Whether the value of an item of a sample is missing."""
     return x.numbers[j] != x.numbers[j]
-
-
-cdef float saturated(double value) noexcept:
-    """Return a scaled value in single precision."""
-    return <float> (FARTHEST if value > FARTHEST else -FARTHEST if value < -FARTHEST else value)
-
-
-cdef float converted(float value, double ratio, double shift) noexcept:
-    return value if value == GAP else saturated(ratio * value + shift)
-
-
-cdef uint8_t byte_of(float value) noexcept:
-    """Return the byte of a value for distances."""
-    cdef double steps = 0.0 if value == GAP else rint(STEPS * value)
-    return <uint8_t> (64.0 + (63.0 if steps > 63.0 else -64.0 if steps < -64.0 else steps))
 
 
 cdef class Latest(Table):
@@ -78,10 +61,11 @@ cdef class Latest(Table):
         self.scaler, self.row, self.limit, self.answers = scaler, row, limit, answers
         self.column, self.group = Axis("column", answers), Axis("group of columns", answers)
         cells = self.column, row
-        self.declare(<size_t> &self.values, "values", cells, dtype="f4", low=GAP, high=FARTHEST)
+        self.declare(<size_t> &self.values, "values", cells, dtype="f4", low=GAP, high=LARGEST_CELL)
         self.declare(<size_t> &self.codes, "codes", cells, dtype="u1", default=1, low=0, high=EDGES + 1)
         self.derive(<size_t> &self.near, (self.group, row, GROUP), dtype="u1", default=64)
-        self.declare(<size_t> &self.edges, "edges", (self.column, EDGES), dtype="f4", low=-FARTHEST, high=FARTHEST)
+        cell = {"dtype": "f4", "low": -LARGEST_CELL, "high": LARGEST_CELL}
+        self.declare(<size_t> &self.edges, "edges", (self.column, EDGES), **cell)
         self.declare(<size_t> &self.n_edges, "n_edges", (self.column,), dtype="i4", low=0, high=EDGES)
         self.declare(
             <size_t> &self.drawn_at, "drawn_at", (self.column,), dtype="i8", low=0, high=LARGEST_COUNT
@@ -92,8 +76,8 @@ cdef class Latest(Table):
             <size_t> &self.place, "places", (self.column,), dtype="i4", default=FREE, low=ANSWER, high=2**31 - 1
         )
         self.derive(<size_t> &self.column_of, (scaler,), dtype="i4", default=-1)
-        self.declare(<size_t> &self.target, "targets", (row,), dtype="f4", low=-FARTHEST, high=FARTHEST)
-        self.declare(<size_t> &self.weight, "weights", (row,), dtype="f4", low=0.0, high=FARTHEST)
+        self.declare(<size_t> &self.target, "targets", (row,), **cell)
+        self.declare(<size_t> &self.weight, "weights", (row,), dtype="f4", low=0.0, high=LARGEST_CELL)
         self.declare(<size_t> &self.start, "start", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.scratch(<size_t> &self.x, (self.column,), dtype="f4")
         if answers:
@@ -200,7 +184,8 @@ cdef class Latest(Table):
         for c in range(self.column.n):
             self.values[c * room + slot] = self.x[c]
             self.codes[c * room + slot] = self.code(c, self.x[c])
-            self.near_byte(c, slot)[0] = byte_of(self.x[c])
+            if c >= self.answers:
+                self.near_byte(c, slot)[0] = byte_of(self.x[c])
         self.target[slot], self.weight[slot] = saturated(target), <float> weight
         self.added += 1
 
@@ -276,36 +261,28 @@ cdef class Latest(Table):
 
     cdef int change_units(self, Axis axis, const Conversion *to) except -1:
         """Convert values and edges, and write the bytes for distances again."""
-        cdef Py_ssize_t c, i, place
-        cdef double ratio, shift
-        cdef float *values
+        cdef Py_ssize_t c, place
         Table.change_units(self, axis, to)
         for c in range(self.column.n):
             place = self.place[c]
             if not 0 <= place < to.n or (to.ratio[place] == 1.0 and to.shift[place] == 0.0):
                 continue
-            ratio, shift, values = to.ratio[place], to.shift[place], self.values + c * self.row.room
-            for i in range(self.row.n):
-                values[i] = converted(values[i], ratio, shift)
-            for i in range(self.n_edges[c]):
-                self.edges[c * EDGES + i] = converted(self.edges[c * EDGES + i], ratio, shift)
+            convert_values(self.values + c * self.row.room, self.row.n, to.ratio[place], to.shift[place])
+            convert_values(self.edges + c * EDGES, self.n_edges[c], to.ratio[place], to.shift[place])
             self.write_near(c)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """Change the unit of targets and answers."""
-        cdef Py_ssize_t i
-        for i in range(self.row.n):
-            self.target[i] = saturated(ratio * self.target[i] + shift)
-            self.values[i] = saturated(ratio * self.values[i] + shift)
-        for i in range(self.n_edges[0]):
-            self.edges[i] = saturated(ratio * self.edges[i] + shift)
-        self.write_near(0)
+        convert_values(self.target, self.row.n, ratio, shift)
+        convert_values(self.values, self.row.n, ratio, shift)
+        convert_values(self.edges, self.n_edges[0], ratio, shift)
+
+    cpdef void change_unit(self, double ratio) noexcept:
+        """Features keep their units, and thus their bytes; ``rescale`` converts the targets."""
 
     cdef void write_near(self, Py_ssize_t column) noexcept:
         """Write the bytes of a column for distances."""
-        cdef Py_ssize_t i
-        for i in range(self.row.n):
-            self.near_byte(column, i)[0] = byte_of(self.values[column * self.row.room + i])
+        write_bytes(self.values + column * self.row.room, self.row.n, self.near_byte(column, 0), GROUP)
 
     # State ------------------------------------------------------------------------------------------------------------
 
@@ -314,7 +291,8 @@ cdef class Latest(Table):
         for c in range(self.column.n):
             if self.place[c] >= 0:
                 self.column_of[self.place[c]] = <int32_t> c
-            self.write_near(c)
+            if c >= self.answers:
+                self.write_near(c)
 
     def restore(self, dict state):
         columns = len(state["places"])
@@ -341,5 +319,5 @@ cdef class Latest(Table):
                 assert self.edges[c * EDGES + i - 1] <= self.edges[c * EDGES + i]
             for i in range(self.row.n):
                 at = c * self.row.room + i
-                assert self.near_byte(c, i)[0] == byte_of(self.values[at])
+                assert self.near_byte(c, i)[0] == (64 if c < self.answers else byte_of(self.values[at]))
                 assert (self.codes[at] == 0) == (self.values[at] == GAP)

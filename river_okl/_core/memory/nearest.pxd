@@ -26,6 +26,8 @@ cdef class Nearest(Table):
 
     cdef void weigh(self, const double *relevance) noexcept
     cdef int measure(self) except -1
+    cdef void measure_rows(self) noexcept
+    cdef void measure_slots(self, Py_ssize_t first, Py_ssize_t last) noexcept
     cdef Py_ssize_t select(self, Py_ssize_t latest, Py_ssize_t most, int32_t *found) noexcept
     cdef int32_t bound_of(self, Py_ssize_t most) noexcept
     cdef Py_ssize_t scan(

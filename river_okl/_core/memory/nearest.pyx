@@ -9,12 +9,11 @@ from libc.math cimport pow
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from river_okl._core.loops cimport GROUP, SCANNED
-from river_okl._core.memory.latest cimport STEPS, byte_of
+from river_okl._core.loops cimport GROUP, SCANNED, STEPS, byte_of
 from river_okl._core.simd cimport scans
 
 cdef enum:
-    SEARCHED = 524288           # bytes: of more columns fewer rows are searched
+    SEARCHED = 262144           # bytes: of more columns fewer rows are searched
 
 cdef double POWER = 0.75, LEAST = 0.02
 cdef float LARGEST_WEIGHT = 127.0
@@ -74,10 +73,26 @@ cdef class Nearest(Table):
             if weighs:
                 scanned.bytes = self.latest.near_byte(c, 0)
                 self.n_scanned += 1
-        scans.distances(
-            self.scanned, self.n_scanned, (self.latest.row.n + SCANNED - 1) // SCANNED, self.distance, self.low
-        )
+        self.measure_rows()
         return 0
+
+    cdef void measure_rows(self) noexcept:
+        """Compute the distances of the rows that are searched, whose slots are at most two intervals."""
+        cdef Py_ssize_t n = self.latest.row.n, start = self.latest.start, first = start + n - min(self.searched(), n)
+        if first < n:
+            self.measure_slots(first, n)
+            self.measure_slots(0, start)
+        else:
+            self.measure_slots(first - n, start)
+
+    cdef void measure_slots(self, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Compute the distances of the rows of some slots."""
+        cdef Py_ssize_t i, b = first // SCANNED, blocks = (last + SCANNED - 1) // SCANNED - b
+        for i in range(self.n_scanned):
+            self.scanned[i].bytes += b * SCANNED * GROUP
+        scans.distances(self.scanned, self.n_scanned, blocks, self.distance + b * SCANNED, self.low + b)
+        for i in range(self.n_scanned):
+            self.scanned[i].bytes -= b * SCANNED * GROUP
 
     cdef Py_ssize_t select(self, Py_ssize_t latest, Py_ssize_t most, int32_t *found) noexcept:
         """Find the nearest of the latest rows; return their number.  Of equal distances the latest rows win."""

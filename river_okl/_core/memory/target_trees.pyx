@@ -11,8 +11,8 @@ the median of the leaf: of a leaf of large residuals the median is large.
 from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport uint8_t
 
-from river_okl._core.loops cimport LEAVES, Gradient, subtract_term
-from river_okl._core.memory.latest cimport Latest, below_all, converted, largest_single, saturated
+from river_okl._core.loops cimport LEAVES, Gradient, convert_values, converted, saturated, subtract_term
+from river_okl._core.memory.latest cimport Latest, below_all, largest_single
 
 cdef enum:
     SOME = 255                  # rows from which the deviation of all is found
@@ -167,22 +167,24 @@ cdef class TargetTrees(Trees):
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """Change the unit of the target; rows and answers are those of the new one already."""
-        cdef Py_ssize_t i, k, n = self.latest.row.n
-        for k in range(self.tree.n * LEAVES):
-            self.values[k] = saturated(ratio * self.values[k])
-            if self.columns[k] == 0 and self.first == 0:
-                self.thresholds[k] = self.of_answer(self.thresholds[k], ratio, shift)
+        cdef Py_ssize_t i, k, n = self.latest.row.n, leaves = self.tree.n * LEAVES
+        convert_values(self.values, leaves, ratio, 0.0)
+        convert_values(self.sums, n, ratio, 0.0)
+        convert_values(self.residual, n, ratio, 0.0)
+        convert_values(self.medians, LEAVES, ratio, 0.0)
+        convert_values(self.bounds, LEAVES, ratio, 0.0)
         for i in range(n):
-            self.sums[i] = saturated(ratio * self.sums[i])
-            self.residual[i] = saturated(ratio * self.residual[i])
             self.gradient[i].g = saturated(ratio * self.gradient[i].g)
         self.deviation = fmin(ratio * self.deviation, largest_single)
         for k in range(LEAVES):
-            self.medians[k] = saturated(ratio * self.medians[k])
-            self.bounds[k] = saturated(ratio * self.bounds[k])
             (<Gradient *> self.leaf_sums)[k].g = saturated(ratio * (<Gradient *> self.leaf_sums)[k].g)
-            if self.new_columns[k] == 0 and self.first == 0:
-                self.new_thresholds[k] = self.of_answer(self.new_thresholds[k], ratio, shift)
+        if self.first == 0:
+            for k in range(leaves):
+                if self.columns[k] == 0:
+                    self.thresholds[k] = self.of_answer(self.thresholds[k], ratio, shift)
+            for k in range(LEAVES):
+                if self.new_columns[k] == 0:
+                    self.new_thresholds[k] = self.of_answer(self.new_thresholds[k], ratio, shift)
         self.rescale_gains(ratio * ratio)
 
     cdef float of_answer(self, float threshold, double ratio, double shift) noexcept:

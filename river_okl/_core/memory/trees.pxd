@@ -51,6 +51,7 @@ cdef class Trees(Table):
     # Growing a tree
     cdef Py_ssize_t most_drawn(self) noexcept
     cdef Py_ssize_t visits(self) noexcept
+    cdef bint looks_at(self, Py_ssize_t i) noexcept
     cdef void finish(self) noexcept
     cdef Py_ssize_t step(self) noexcept
     cdef void end_phase(self) noexcept

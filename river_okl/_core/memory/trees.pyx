@@ -20,7 +20,8 @@ tree:
 A row that is replaced while a tree is grown leaves it; a new row joins it with a gradient of 0.
 
 There are 8 trees at first; they double with the rows, up to TREES.  A tree looks at three quarters of the columns, at
-most ``DRAWN``: five eighths of these are drawn by the decayed gains of all trees, the others at random.  If a column
+most ``DRAWN``: five eighths of these are drawn by the decayed gains of all trees, the others at random.  Levels below
+the root look at every second one in turn if these are more than ``PER_LEVEL``.  If a column
 has more codes than there are bins, two or four codes share a bin, with an offset for each tree.
 """
 
@@ -28,8 +29,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.loops cimport add_histogram, compare_splits, route
-from river_okl._core.memory.latest cimport EDGES, below_all, converted, largest_single
+from river_okl._core.loops cimport add_histogram, compare_splits, converted, route
+from river_okl._core.memory.latest cimport EDGES, below_all, largest_single
 from river_okl._core.splitmix cimport scrambled
 from river_okl._core.store.table cimport Array, Conversion
 
@@ -40,6 +41,7 @@ cdef enum:
     FEW = 4                     # columns of which none is left out
     PER_LEAF = 64               # rows, on average, below which a tree is not split further
     MANY = 4096                 # rows of which every second one is enough to find a split
+    PER_LEVEL = 8               # columns, of more of which every second one is enough below the root
     PIECE = 4096                # rows of a piece, of a single function
     RECODING = 20               # visits of a row whose code is found again
 
@@ -187,7 +189,12 @@ cdef class Trees(Table):
 
     cdef Py_ssize_t visits(self) noexcept:
         """Return how often the growing of a tree of full depth visits each row."""
-        return self.most_drawn() * DEPTH + DEPTH + 3
+        cdef Py_ssize_t n = self.most_drawn()
+        return n + (n if n <= PER_LEVEL else n // 2) * (DEPTH - 1) + DEPTH + 3
+
+    cdef bint looks_at(self, Py_ssize_t i) noexcept:
+        """Whether this level compares the splits of a drawn column: below the root, of many columns, every second."""
+        return self.level == 0 or self.n_drawn <= PER_LEVEL or (i + self.level + self.grown) & 1
 
     cdef void finish(self) noexcept:
         """Finish the growing tree."""
@@ -200,6 +207,8 @@ cdef class Trees(Table):
         if self.phase == EDGES_PHASE:
             return self.draw_edges()
         if self.phase == GROW:
+            while self.at < self.n_drawn and not self.looks_at(self.at):
+                self.at += 1
             if self.at < self.n_drawn:
                 self.compare(self.drawn[self.at])
                 self.at += 1

@@ -3,8 +3,8 @@
 The gains of the trees show which features matter, which is the metric of the neighbours.  The parts are in
 ``_core/memory``; class_memory.pyx and target_memory.pyx are the experts.
 
-For each sample learned, growing trees visit ``VISITS`` rows as often as a whole tree does, and up to three times as
-many while there are few rows.  So all trees are rebuilt while the ring doubles, and then once per turn of the ring.
+For each sample learned, growing trees visit ``VISITS`` rows as often as a whole tree does; of n rows 1 + ``FEW`` / n
+times as many, up to ``EARLY`` times.  So all trees are rebuilt while the ring doubles, and then once per turn of it.
 
 If the loss of the trees rises, the stream has changed (change.pyx): only the latest rows are kept, and the trees begin
 anew.  Most of these rows are from before the change.  If the loss is still high after as many samples as it is averaged
@@ -17,8 +17,8 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from river_okl._core.kernel.distances cimport RELEVANT
-from river_okl._core.loops cimport GROUP, SCANNED
-from river_okl._core.memory.latest cimport ANSWER, BUCKET, COLUMNS, EDGES, FREE, GAP
+from river_okl._core.loops cimport GAP, GROUP, SCANNED
+from river_okl._core.memory.latest cimport ANSWER, BUCKET, COLUMNS, EDGES, FREE
 from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST_COUNT
@@ -29,8 +29,8 @@ cdef enum:
 
 cdef Py_ssize_t BYTES = 2**21       # of all rows
 cdef Py_ssize_t KEPT = 200, KEPT_LATER = 60     # rows that are kept after a change, and if it lasts
-cdef double VISITS = 60.0, EARLY = 3.0  # rows per sample, and the factor of that at first
-cdef double SETTLED = 4096.0        # rows from which on there is no such factor
+cdef double VISITS = 60.0       # rows per sample
+cdef double FEW = 1000.0, EARLY = 3.0   # rows at which twice as many are visited, and the most of that factor
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.1      # of a loss that shows a change
 cdef double POWER = 1.5, LEAST_WEIGHT = 3e-3    # of the weights of features in a metric of the processes
 
@@ -118,7 +118,7 @@ cdef class Memory(Expert):
         cdef int64_t before = self.trees.grown
         if self.row.n < FEWEST or self.trees.tree.n == 0:
             return False
-        self.credit += VISITS * trees.visits() * fmax(1.0, fmin(EARLY, SETTLED / self.row.n))
+        self.credit += VISITS * trees.visits() * fmin(EARLY, 1.0 + FEW / self.row.n)
         while self.credit > 0.0:
             self.credit -= max(self.next_trees().step(), SMALLEST)
         return self.trees.grown > before

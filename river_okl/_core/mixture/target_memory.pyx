@@ -10,8 +10,8 @@ from libc.math cimport fabs, fmax, fmin
 import numpy as np
 
 from river_okl._core.kernel.distances cimport FULL
+from river_okl._core.loops cimport saturated
 from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
-from river_okl._core.memory.latest cimport saturated
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler

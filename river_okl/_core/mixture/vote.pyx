@@ -99,7 +99,7 @@ cdef class Vote(Table):
         for i in range(self.n, -1, -1):
             size = self.size[i]
             error = fmin(fabs(y.exact - self.number(p, own, i)), SPIKE * size)
-            self.size[i] = fmax(size + rate * (error - size), LEAST_SIZE)
+            self.size[i] = fmin(fmax(size + rate * (error - size), LEAST_SIZE), LARGEST_SIZE)
             if i < self.n:
                 self.ridge.inputs[i] = (self.size[i] / size) * (last / self.size[self.n])
         self.ridge.rescale_coefficients(self.ridge.inputs)

@@ -86,9 +86,12 @@ cdef class Array:
 
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept:
         """Set n cells to the default value."""
-        cdef Py_ssize_t i
-        for i in range(n):
-            memcpy(cells + i * self.item, self.blank, self.item)
+        cdef Py_ssize_t done = min(n, 1), more
+        memcpy(cells, self.blank, done * self.item)
+        while done < n:  # twice as many each time
+            more = min(done, n - done)
+            memcpy(cells + done * self.item, cells, more * self.item)
+            done += more
 
 
 ctypedef fused real:
@@ -313,10 +316,16 @@ cdef class Table(Owner):
 
     cdef int take_items(self, Axis axis, const int32_t *items, Py_ssize_t n) except -1:
         """Keep n items of an axis, in this order; call it before the length of the axis becomes n."""
-        cdef Py_ssize_t i, j, k, before, after, row
+        cdef Py_ssize_t i, j, k, r, before, after, row, n_runs = 0
         cdef Array array
         cdef char *cells
         cdef char *kept
+        cdef Py_ssize_t *runs = <Py_ssize_t *> self.resize(NULL, 0, n + 1, sizeof(Py_ssize_t))
+        for i in range(n):
+            if i == 0 or items[i] != items[i - 1] + 1:
+                runs[n_runs] = i
+                n_runs += 1
+        runs[n_runs] = n
         for k in range(self.n_declared):
             array = <Array> self.declared[k]
             if array.scratch or not self.strides(array, axis, &before, &after):
@@ -325,12 +334,14 @@ cdef class Table(Owner):
             kept = <char *> self.resize(NULL, 0, max(1, n), row)
             for j in range(before):
                 cells = <char *> self.pointer(array)[0] + j * axis.room * row
-                for i in range(n):
-                    memcpy(kept + i * row, cells + items[i] * row, row)
+                for r in range(n_runs):
+                    i = runs[r]
+                    memcpy(kept + i * row, cells + items[i] * row, (runs[r + 1] - i) * row)
                 memcpy(cells, kept, n * row)
                 if axis.n > n:
                     array.clear(cells + n * row, (axis.n - n) * after)
             self.release(kept)
+        self.release(runs)
         for part in self.parts:
             (<Table> part).take_items(axis, items, n)
         return 0
