@@ -27,7 +27,7 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 LEVELS = {
     "-O3": {
         "batch", "calibration", "class_memory", "class_mixture", "class_trees", "detector", "diagonal", "distances",
-        "latest", "linear", "memory", "mixture", "nearest", "pool", "posterior", "process", "processes",
+        "error_trees", "latest", "linear", "memory", "mixture", "nearest", "pool", "posterior", "process", "processes",
         "scaled_points", "simd", "slopes", "stack", "table", "target_memory", "target_trees", "trees", "vote",
     },
     "-O1": {

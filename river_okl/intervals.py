@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -46,8 +47,13 @@ def predict_interval_one(
         return predict_interval_one([*model.steps.values()][-1], model.transform_one(x), coverage, key=key)
     if isinstance(model, compose.TargetTransformRegressor):
         low, high = predict_interval_one(model.regressor, x, coverage, key=key)
-        low, high = sorted([model.inverse_func(low), model.inverse_func(high)])
-        return low, high
+        try:
+            first, middle, last = (model.inverse_func(end) for end in (low, 0.5 * low + 0.5 * high, high))
+        except ZeroDivisionError:
+            return -math.inf, math.inf
+        if not min(first, last) <= middle <= max(first, last):  # there is a pole in between, as of 1 / y at 0
+            return -math.inf, math.inf
+        return min(first, last), max(first, last)
     if not hasattr(model, "predict_interval_one"):
         raise TypeError(f"{type(model).__name__} has no intervals; OKLRegressor and SOGPRegressor have")
     interval: tuple[float, float] = model.predict_interval_one(x, coverage, **({} if key is None else {"key": key}))

@@ -582,6 +582,13 @@ def test_rare(tmp_path, monkeypatch):
     assert "\n| SEA, 8 of 500 | " in text
 
 
+def test_targets(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.targets.ROWS", 600)
+    monkeypatch.setattr("benchmarks.targets.LATE", 300)
+    text = page(tmp_path, "targets", "--events", "2 % of size 50", "--noise", "by a string")
+    assert text.count("\n| 2 % of size 50 | ") == 3 and text.count("\n| by a string | ") == 1 and "nan" not in text
+
+
 def test_the_leaderboard_is_complete():
     """All streams and models are in the published tables, OKL first."""
     text = (runner.RESULTS / "untuned.md").read_text()

@@ -312,7 +312,7 @@ def test_tables_of_the_same_protocol_agree():
         name = re.sub(r"Classifier$", "", model["model"].rpartition(".")[2]).replace("ARF", "ARF(10)")
         if name in accuracies["Bananas"]:
             accuracy = 100.0 * (1.0 - model["error_rate"])
-            # the benchmark of the command scales all inputs, OKL's too: 16 of 5,300 samples are .3 %; and the leaderboard
+            # the benchmark of the command scales all inputs, OKL's too: 16 of 5,300 samples are .3 %; the leaderboard
             # is that of the last release, whose OKL had no memory
             tolerance = 0.45 if name == "OKL" else 0.35
             assert accuracy == pytest.approx(accuracies["Bananas"][name], abs=tolerance), name

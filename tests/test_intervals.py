@@ -53,6 +53,23 @@ def test_the_bounds_are_transformed_back():
     assert 0.0 < low < high
 
 
+def test_an_interval_across_a_pole_is_unbounded():
+    """1 / y: the targets whose reciprocal is between -1 and 1 are not those between -1 and 1."""
+
+    class Between(OKLRegressor):
+        ends = -1.0, 3.0
+
+        def predict_interval_one(self, x, coverage=0.9, *, key=None):
+            return self.ends
+
+    model = compose.TargetTransformRegressor(Between(), lambda y: 1.0 / y, lambda z: 1.0 / z)
+    assert predict_interval_one(model, {}) == (-math.inf, math.inf)
+    Between.ends = -1.0, 1.0
+    assert predict_interval_one(model, {}) == (-math.inf, math.inf)
+    Between.ends = 2.0, 4.0
+    assert predict_interval_one(model, {}) == (0.25, 0.5)
+
+
 def test_models_without_intervals_are_named():
     for model in (linear_model.LinearRegression(), Dates() | linear_model.LinearRegression()):
         with pytest.raises(TypeError, match="LinearRegression has no intervals; OKLRegressor and SOGPRegressor have"):

@@ -538,6 +538,7 @@ class Questions:
 
     def __init__(self, most):
         self.most, self.seen, self.asked, self.last, self.content, self.late = most, 0, [], None, None, True
+        self.keyed = False
 
     def look(self, content, identity=None):
         """Another sample is evaluated, or the same one under another key."""
@@ -545,7 +546,9 @@ class Questions:
             self.put_aside()
 
     def put_aside(self):
-        if self.last is not None and self.seen and [self.last, self.seen] not in [each[:2] for each in self.asked]:
+        new = [self.last, self.seen] not in [each[:2] for each in self.asked]
+        waits = not self.keyed or isinstance(self.last, str)  # once keys are used, only samples with a key
+        if self.last is not None and self.seen and new and waits:
             self.asked = [*self.asked, [self.last, self.seen, False]][-self.most :]
         self.last = None
 
@@ -572,6 +575,7 @@ class Questions:
             taken = today[0] if today else None
         elif any(each[2] for each in own):
             taken = used = [each for each in own if each[2]][-1]
+        self.keyed = self.keyed or (key is not None and (used is not None or not current))
         if used and not current:
             self.late = True
         elif current and not used:

@@ -475,7 +475,7 @@ def test_intervals_of_errors_whose_size_alternates():
         model.learn_one(x, y)
     coverage = np.reshape(inside, (-1, 2000)).mean(axis=1)
     assert ((coverage > 0.87) & (coverage < 0.93)).all(), coverage
-    assert max(widths[500:]) < 5.0 * 2.0 * 1.645 * 30.0
+    assert max(widths[500:]) < 6.0 * 2.0 * 1.645 * 30.0
 
 
 def test_a_jump_of_the_target_is_followed_within_four_samples():

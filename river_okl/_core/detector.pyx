@@ -1,18 +1,20 @@
 """Scores how anomalous a sample is, given points that are a sample of the stream: the core of ``OKLDetector``.
 
-Five measures compare a sample x with the points z_i.  m is the mean squared distance of two samples, and d_k²
-the squared distance to the k-th nearest point.  r_i is log d_20² of point i when it was learned, less the
-running mean of these numbers, its own included (the mean falls as long as points are added):
+Six measures compare a sample x with the points z_i, or with all samples.  m is the mean squared distance of two
+samples, and d_k² the squared distance to the k-th nearest point.  r_i is log d_20² of point i when it was
+learned, less the running mean of these numbers, its own included (the mean falls as long as points are added):
 
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
     -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
     log d_20² - ½ mean of r over the 20 nearest     the distance relative to the neighbourhood's
     log d_100²      the distance to a crowd: recurring anomalies have fewer neighbours of their own
     the value of residuals.pyx      how badly the features of x are predicted from each other
+    log max(4, max |x_j|)   the largest value of one feature, in standard deviations: distances and sums over hundreds
+                    of features hide a single one
 
 The level of a value is -log of the share of recent samples for which the value was at least as large
-(``Window``).  The last level is multiplied by the predictability of the features.  q is the largest of the
-five levels, and the score of x is 1 - exp(-level of q): the share of recent samples that looked less
+(``Window``).  That of residuals is multiplied by the predictability of the features.  q is the largest of the
+six levels, and the score of x is 1 - exp(-level of q): the share of recent samples that looked less
 anomalous.  At most half of the samples equal to x count as less anomalous: on a stream of few distinct
 values, their measures differ only by what points and scaling learned since.
 
@@ -29,7 +31,7 @@ The points are a reservoir (Vitter 1985): a new point replaces a random one, so 
 ``RESERVOIR_MEMORY`` candidates is kept with about the same probability.
 """
 
-from libc.math cimport exp, fmax, fmin, log
+from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -49,8 +51,9 @@ from river_okl._core.store.words import named
 
 cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
-    SCALES = 5              # numbers that say how strange it is
-    RESIDUAL = 4            # the last of them
+    SCALES = 6              # measures
+    RESIDUAL = 4            # the place of the last but one among them
+    EXTREME = 5
     MAX_NUMBERS = 1024     # remembered, of each kind
     MAX_SCORES = 4096      # levels remembered
 
@@ -64,6 +67,8 @@ cdef double WIDE = 16.0, NARROW = 4.0  # the narrow kernel is the wide one to th
 cdef double LOCALITY = 0.5
 cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
 cdef double FARTHEST = 1e9          # mean squared distances
+cdef double LEAST_DENSITY = 1e-300
+cdef double USUAL = 4.0             # standard deviations of a feature that are not counted as extreme
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
@@ -157,6 +162,7 @@ cdef class Detector(ScaledPoints):
         self.level = self.largest = self.own_radius = 0.0
         self.identity = identity_of(x)
         self.raw[RESIDUAL] = self.residuals.ask(x)
+        self.raw[EXTREME] = log(largest_of(x))
         self.found = min(n, NEIGHBOURS)
         if n == 0:
             return
@@ -169,8 +175,8 @@ cdef class Detector(ScaledPoints):
             of_others += self.radius[self.nearest[i]] / self.found
         loops.densities(square, dots, n, own - mean * distance[0], WIDE / mean, &wide, &narrow)
         self.own_radius = log(mean * (distance[1] + EQUAL))
-        self.raw[0] = WIDE * distance[0] - log(wide / n)
-        self.raw[1] = NARROW * WIDE * distance[0] - log(narrow / n)
+        self.raw[0] = WIDE * distance[0] - log(fmax(wide / n, LEAST_DENSITY))
+        self.raw[1] = NARROW * WIDE * distance[0] - log(fmax(narrow / n, LEAST_DENSITY))
         self.raw[2] = self.own_radius - LOCALITY * of_others
         self.raw[3] = log(mean * (distance[2] + EQUAL))
         for i in range(SCALES):
@@ -199,7 +205,7 @@ cdef class Detector(ScaledPoints):
         return 1.0 - exp(-self.level)
 
     def numbers(self, sample):
-        """Return the five measures of a sample, and the largest level among them."""
+        """Return the measures of a sample, and the largest level among them."""
         cdef Py_ssize_t i
         self.evaluate(sample)
         return [self.raw[i] if self.points.n else 0.0 for i in range(SCALES)], self.largest
@@ -299,7 +305,8 @@ cdef class Detector(ScaledPoints):
         assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
         for window in (*self.windows, self.window):
             window._check()
-        assert {window.n for window in self.windows} == {min(self.ranked, MAX_NUMBERS)}
+        assert {window.n for window in self.windows[:EXTREME]} == {min(self.ranked, MAX_NUMBERS)}
+        assert (<Window> self.windows[EXTREME]).n <= min(self.ranked, MAX_NUMBERS)  # fewer after a file of 0.5.0
         assert self.window.n <= levels_kept(self.ranked)
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
@@ -319,6 +326,8 @@ cdef class Detector(ScaledPoints):
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         identities = checked_array(state, "identities", np.int64)
         scales, scores = state["scales"], state["scores"]
+        if type(scales) is list and len(scales) == EXTREME:  # of 0.5.0
+            scales = [*scales, np.zeros(0)]
         if type(scales) is not list or len(scales) != SCALES:
             raise ValueError("the latest numbers do not match")
         ScaledPoints.restore(self, state)
@@ -348,6 +357,15 @@ cdef uint64_t identity_of(const Sample *x) noexcept nogil:
             memcpy(&bits, &x.numbers[i], 8)
             total += scrambled(bits ^ scrambled(<uint64_t> (x.places[i] + 2)))
     return total or 1
+
+
+cdef double largest_of(const Sample *x) noexcept nogil:
+    """Return the largest value of a feature, in standard deviations, from USUAL on."""
+    cdef Py_ssize_t i
+    cdef double largest = USUAL
+    for i in range(x.size):
+        largest = fmax(largest, fabs(x.unclipped[i]))
+    return fmin(largest, FARTHEST)
 
 
 cdef double uniform(uint64_t *state) noexcept nogil:

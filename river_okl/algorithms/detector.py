@@ -16,7 +16,7 @@ from river_okl.model import UnsupervisedModel, locked
 
 
 class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
-    """The anomaly detector to start with: no tuning, no scaling, and scores calibrated to the rate of false alarms.
+    """The anomaly detector to start with: no tuning, no scaling, and scores calibrated to the rate of alarms.
 
     `score_one` returns the share of recent samples that were less anomalous than x. A threshold of 0.99
     therefore raises an alarm for one sample in a hundred, as long as the stream does not change. Use the
@@ -35,12 +35,13 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
 
     Notes
     -----
-    - **Measurements.** The detector stores up to 2,048 scaled samples of the stream. It computes five numbers
+    - **Measurements.** The detector stores up to 2,048 scaled samples of the stream. It computes six numbers
       for a new sample. Two are kernel densities. The third is the distance to the 20th nearest stored sample,
       relative to what is usual in that neighbourhood. The fourth is the distance to the 100th nearest stored
       sample, because anomalies that recur have near neighbours of their own. The fifth is the error with
-      which the features of the sample (the first 255) are predicted from each other.
-    - **Ranks.** Each of the five numbers is ranked among its last 1,024 values. The largest of the five ranks
+      which the features of the sample (the first 255) are predicted from each other. The sixth is the largest
+      value of one feature in standard deviations, from four on: a single broken sensor of hundreds.
+    - **Ranks.** Each of the six numbers is ranked among its last 1,024 values. The largest of the six ranks
       is then ranked among up to 4,096 earlier ones, which gives the score. Beyond the largest tenth of the
       1,024 values, and beyond the largest hundredth of the 4,096, ranks follow an exponential tail. Scores
       above 0.999 are therefore still comparable.
@@ -84,7 +85,7 @@ class OKLDetector(UnsupervisedModel, base.AnomalyDetector):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    ROCAUC: 94.70%
+    ROCAUC: 94.66%
 
     """
 

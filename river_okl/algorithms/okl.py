@@ -144,7 +144,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
         maximum is lower in proportion. If every label arrives before the next prediction, nothing is stored.
     memory
         Maximum number of latest samples that are stored for the trees and the nearest neighbours. Together
-        they take at most 2 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
+        they take at most 2.5 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
         neighbours.
 
     See Also
@@ -291,7 +291,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
         every target arrives before the next prediction, nothing is stored.
     memory
         Maximum number of latest samples that are stored for the trees and the nearest neighbours. Together
-        they take at most 2 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
+        they take at most 2.5 MiB, so fewer are stored if they have many features. 0: no trees and no nearest
         neighbours.
 
     See Also

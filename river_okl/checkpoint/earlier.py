@@ -28,6 +28,7 @@ KEPT = (
 OF_CLASSES = "pool", "logistic", "bayes"
 OF_TARGETS = "last_target", "intervals", "target", "centre", "size", "settled", "lowest", "highest"
 MEMORY = 8192  # samples
+FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
 
 
@@ -63,7 +64,11 @@ def _of_targets(f: Any, old: State) -> State:
     except the weights of the processes."""
     new = f.state()
     n = len(_names(old))
-    diagonal = {"coef": np.zeros(n), "variances": np.full(n, new["diagonal"]["bias_variance"])}
+    diagonal = {
+        "coef": np.zeros(n),
+        "variances": np.full(n, new["diagonal"]["bias_variance"]),
+        "reaches": np.full(n, FULL),
+    }
     today = new["today"] | {name: old["today"][name] for name in ("log_weights", "residuals")}
     return {
         **new,

@@ -88,7 +88,7 @@ class Detectors(Merging):
         """Return the regressions of the features on each other, fitted to the points, and the latest scores."""
         if len(self.active) == 1 and self.keeps_places(self.active[0][1]):
             state = self.active[0][1].state
-            return state["residuals"], state["scales"][-1]
+            return state["residuals"], state["scales"][4]
         n = self.start.state["residuals"]["n"]
         n += sum(each.state["residuals"]["n"] - n for _, each in self.active)
         n = min(max(n, 1), 2 * REGRESSION_MEMORY - 1)
@@ -99,6 +99,10 @@ class Detectors(Merging):
         residuals = np.maximum(0.0, 1.0 - 1.0 / (n * own)) * (inputs @ T)[:, 1:]
         numbers = np.log(n * np.sum(residuals**2 / own, axis=1) + LEAST)
         return {"n": n, "next": 0, "inverse": packed(T)}, np.resize(numbers, min(ranked, LATEST))
+
+    def latest_numbers(self, k: int) -> Arrays:
+        """Return the latest values of measure k."""
+        return self.latest_of(lambda each: each.state["scales"][k], LATEST)
 
     def total(self, name: str) -> Any:
         return self.shards.total(lambda model: model._f.state()[name])
@@ -121,7 +125,7 @@ class Detectors(Merging):
             "words": self.words(),
             "distances": f.distances.merged(self),
             "radii": radii,
-            "scales": [*(self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)), numbers],  # noqa: B023
+            "scales": [*map(self.latest_numbers, range(4)), numbers, self.latest_numbers(5)],
             "scores": self.latest_of(lambda each: each.state["scores"], levels_kept(ranked)),
             "identities": self.latest_of(self.identities, LATEST_SCORES),
             "residuals": residuals,

@@ -545,8 +545,8 @@ ARRAY_RULES: dict[str, Callable[[Merging, Any, str], Any]] = {  # as declared in
     "sum": Merging.counted,
     "late": lambda merging, table, name: merging.late(table)[name],
     "first": lambda merging, table, name: merging.first.part(table)[name],
-    "min": lambda merging, table, name: min(each.part(table)[name] for _, each in merging.active),
-    "max": lambda merging, table, name: max(each.part(table)[name] for _, each in merging.active),
+    "min": lambda merging, table, name: merging.each(table, name).min(axis=0),
+    "max": lambda merging, table, name: merging.each(table, name).max(axis=0),
 }
 
 

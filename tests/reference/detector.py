@@ -83,7 +83,7 @@ class Detector:
     def __init__(self, key, budget=2048):
         self.random, self.budget = key, budget
         self.scaler, self.points, self.radii = Scaler(), [], []
-        self.windows, self.window = [Window(1024, 0.1) for _ in range(5)], Window(4096, 0.01)
+        self.windows, self.window = [Window(1024, 0.1) for _ in range(6)], Window(4096, 0.01)
         self.residuals, self.order, self.ranked = Residuals(), [], []
         self.tokens, self.crowd, self.candidates, self.weight, self.typical = 12.0, 0.0, 0, 0.0, 0.0
         self.seen, self.differences, self.previous, self.next_update = 0, {}, None, 2
@@ -96,10 +96,11 @@ class Detector:
         return (sum(self.differences.values()) / (self.seen - 1) if self.seen > 1 else 0.0) or 1.0
 
     def ask(self, x):
-        """The five numbers and the scaled sample."""
+        """The six numbers and the scaled sample."""
         z = {name: float(np.float32(value)) for name, value in self.scaler.scaled(x).items()}
         if not self.points:
-            return z, [0.0] * 5
+            return z, [0.0] * 6
+        extreme = max([4.0, *(abs(value or 0.0) for value in self.scaler.unclipped(x).values())])
         mean = self.mean()
         ratios = np.array([distance2(z, point, {}) for point in self.points]) / mean
         order = np.argsort(ratios, kind="stable")[:100]
@@ -109,7 +110,7 @@ class Detector:
         local = own - 0.5 * np.mean([self.radii[i] for i in order[:20]])
         self.own = own
         residual, self.trust = self.residuals.ask(z)
-        return z, [*densities, local, math.log(mean * (near[-1] + 1e-5)), residual]
+        return z, [*densities, local, math.log(mean * (near[-1] + 1e-5)), residual, math.log(min(extreme, 1e9))]
 
     def explain(self, z):
         """The mean squared difference to the twenty nearest points, by feature."""
@@ -120,7 +121,7 @@ class Detector:
         """``z`` and ``numbers`` are of ``ask``; returns the largest level and the score."""
         known, n = bool(self.points), len(self.window.values)
         levels = [window.level(v) for window, v in zip(self.windows, numbers, strict=True)] if known else [0.0]
-        q = max([0.0, *levels[:4], *(level * self.trust for level in levels[4:])])
+        q = max([0.0, *levels[:4], *(level * self.trust for level in levels[4:5]), *levels[5:]])
         level = min(self.window.level(q), 36.0) if n >= 100 else 0.0
         latest = self.ranked[-4096:]
         if equal := latest.count(frozenset((name, v) for name, v in x.items() if v)):

@@ -164,7 +164,7 @@ class Trees(OfRows):
     """Trees that look at the columns from ``first`` on; λ, and the least H of a branch."""
 
     ROWS = "leaf", "sums", "gradient"
-    most = TREES
+    most, deepest = TREES, DEPTH
 
     def __init__(self, latest, ridge, least, first=0):
         self.latest, self.ridge, self.least, self.first = latest, ridge, least, first
@@ -236,6 +236,10 @@ class Trees(OfRows):
         """How many columns a tree looks at."""
         n = len(self.latest.names) - self.first
         return min(n, max(4, min(16, math.ceil(3 * n / 4))))
+
+    @property
+    def turns(self):
+        return self.grown
 
     @property
     def visits(self):
@@ -366,7 +370,7 @@ class Trees(OfRows):
             column, code = self.best[node, 1:].T.astype(int)
             self.leaf[:, t] = node = 2 * node + (self.latest.codes[np.arange(len(node)), column] > code)
             self.level += 1
-        deepest = max([1, *(d for d in range(1, DEPTH + 1) if 64 * 2 ** (d - 1) < len(node))])
+        deepest = max([1, *(d for d in range(1, self.deepest + 1) if 64 * 2 ** (d - 1) < len(node))])
         if not len(found) or self.level >= deepest:
             self.leaf[:, t] = node * 2 ** (DEPTH - self.level)
             self.level = DEPTH
@@ -450,7 +454,7 @@ class TargetTrees(Trees):
     ROWS = *Trees.ROWS, "residual"
 
     def __init__(self, latest, linear=None):
-        self.linear, self.residual, self.deviation = linear, np.zeros(0, single), 0.0
+        self.linear, self.residual, self.deviation, self.in_full = linear, np.zeros(0, single), 0.0, False
         self.leaf_sums, self.medians, self.bounds = np.zeros((LEAVES, 1, 2), single), *np.zeros((2, LEAVES), single)
         super().__init__(latest, 10.0, 10.0, 0 if linear is None else 1)
 
@@ -470,7 +474,7 @@ class TargetTrees(Trees):
         """Find the robust deviation of the residuals, of some rows."""
         n = len(self.latest)
         some = self.residuals(np.arange(0, n, -(-n // 255)))
-        self.deviation = max(1.4826 * float(np.median(abs(some))), 1e-4)
+        self.deviation = 1e9 if self.in_full else max(1.4826 * float(np.median(abs(some))), 1e-4)
 
     def gradients(self, rows):
         bound, w = single(20.0 * self.deviation), self.latest.weight[rows]
@@ -510,6 +514,32 @@ class TargetTrees(Trees):
         self.best[self.best[:, 0] <= LEAST_GAIN] = NO_SPLIT
         if self.linear is None:
             self.convert(0, ratio, shift)
+
+
+class ErrorTrees(Trees):
+    """Of the logarithms of errors, in running errors."""
+
+    ROWS = *Trees.ROWS, "errors"
+    most, deepest = 30, 4
+
+    def __init__(self, latest):
+        self.errors = np.zeros(0, single)
+        super().__init__(latest, 20.0, 20.0)
+
+    @property
+    def turns(self):
+        return 2 * self.grown
+
+    def enter(self, slot):
+        super().enter(slot)
+        self.errors[slot] = np.clip(self.error, -7.0, 7.0)
+
+    def gradients(self, rows):
+        w = self.latest.weight[rows]
+        return w * (self.errors[rows] - self.sums[rows, 0]), w
+
+    def rescale(self, ratio, shift):
+        self.convert(0, ratio, shift)
 
 
 class Memory:
@@ -555,7 +585,7 @@ class Memory:
         for trees in self.sets:
             trees.room = max(trees.room, trees.due)
         of_row = 6 * len(self.latest.names) + sum(trees.bytes_of_row for trees in self.sets)
-        limit = min(self.max_rows, max(64, 2**21 // of_row))  # rows: two MiB
+        limit = min(self.max_rows, max(64, 5 * 2**19 // of_row))  # rows: two and a half MiB
         if len(self.latest) > limit:
             self.next_set.finish()
             self.keep(limit)
@@ -581,7 +611,7 @@ class Memory:
     @property
     def next_set(self):
         """The trees of which the next one is grown."""
-        return min(self.sets, key=lambda trees: trees.grown)
+        return min(self.sets, key=lambda trees: trees.turns)
 
     def build(self):
         """Do the work that one more sample pays for; return whether a tree of the first set was finished."""
@@ -654,7 +684,7 @@ class TargetMemory(Memory):
     def __init__(self, linear, mean_square):
         """The linear regression, and a function of the name of a feature."""
         latest = Latest(answers=True)
-        super().__init__(latest, TargetTrees(latest, linear), TargetTrees(latest))
+        super().__init__(latest, TargetTrees(latest, linear), TargetTrees(latest), ErrorTrees(latest))
         self.linear, self.mean_square, self.residual = linear, mean_square, 1.0
 
     def predict(self, x):
@@ -674,12 +704,23 @@ class TargetMemory(Memory):
         self.sets[1].ask()
         return self.sets[1].scores[0]
 
-    def learn(self, x, y, weight, answered):
-        """With the answer as it was given."""
+    def noise(self):
+        """The expected logarithm of the error of this answer, in running errors."""
+        self.sets[2].ask()
+        return self.sets[2].scores[0]
+
+    def count_in_full(self, in_full):
+        for trees in self.sets[:2]:
+            trees.in_full = in_full
+
+    def learn(self, x, y, weight, answered, error):
+        """With the answer as it was given, and its error in running errors."""
         off = y - self.by_trees
         self.residual = max(self.residual + 0.01 * (min(off**2, 25.0 * self.residual) - self.residual), 1e-6)
         if single(answered) != self.latest.x[0]:
             self.correction(answered)
+            self.noise()
+        self.sets[2].error = math.log(max(error, 1e-3))
         self.add_row(x, y, weight, min(abs(off), 5.0))
 
     def relevance(self):

@@ -421,12 +421,24 @@ class Diagonal:
 
     def __init__(self):
         self.beta, self.v, self.residual, self.m = {None: 0.0}, {None: 0.1}, 1.0, 0.0
+        self.reach = {}  # the largest value of each feature that counts
+
+    def inputs(self, x):
+        """x: values that are not clipped; None for a gap."""
+        reach = {name: self.reach.get(name, 5.0) for name in x}
+        return {None: 1.0, **{name: clip(value or 0.0, -reach[name], reach[name]) for name, value in x.items()}}
 
     def ask(self, x):
-        self.m = sum(self.beta.get(name, 0.0) * value for name, value in {None: 1.0, **x}.items())
+        self.m = sum(self.beta.get(name, 0.0) * value for name, value in self.inputs(x).items())
 
     def learn(self, x, y, w):
-        u, off = {None: 1.0, **x}, y - self.m
+        """As if the sample were multiplied so that its largest value is 5."""
+        for name, value in x.items():
+            before = self.reach.get(name, 5.0)
+            self.reach[name] = max(before * (1.0 - 2e-4), min(abs(value or 0.0), 2.0 * before), 5.0)
+        u = self.inputs(x)
+        scale = 5.0 / max(5.0, *map(abs, u.values()))
+        u, off = {name: scale * value for name, value in u.items()}, clip(scale * (y - self.m), -10.0, 10.0)
         self.residual += 0.01 * (min(off**2, 25.0 * self.residual) - self.residual)
         total = sum(self.v.get(name, 0.1) * value**2 for name, value in u.items()) + max(self.residual, 0.01) / w
         for name, value in u.items():
@@ -441,6 +453,7 @@ class Diagonal:
             if name in self.beta:
                 self.beta[name] /= ratio
                 self.v[name] /= ratio**2
+                self.reach[name] *= ratio
                 self.beta[None] -= shift * self.beta[name]
 
     def rescale(self, ratio, shift):
@@ -539,15 +552,16 @@ class Intervals:
         self.restart(1.0)
 
     def restart(self, size):
-        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal)
+        self.scale, self.log_factor = Ridge(6, 0.1, 4e-6), np.log(self.normal)
         self.scale.beta[1] = 1.0
         self.size = self.recent = max(size, 1e-4)
         self.seen = self.run = 0
 
-    def issue(self, deviation):
+    def issue(self, deviation, noise, new):
+        """``noise``: the logarithm of the error that the memory expects; ``new``: whether a name is not known."""
         ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
-        self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300))], -3.0, 3.0))
-        issued, self.size_then = self.size * math.exp(clip(self.scale.m, -3.0, 3.0)), self.size
+        self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300)), noise, new], -5.0, 5.0))
+        issued, self.size_then = self.size * math.exp(clip(self.scale.m, -5.0, 5.0)), self.size
         factors, ranks = self.log_factor.copy(), np.arange(5)
         for i in ranks[1:]:
             factors[i] = max(factors[i], factors[i - 1] + 1e-3)
@@ -563,7 +577,7 @@ class Intervals:
     def learn(self, y, change, w, said, late):
         error = abs(y - said.answer)
         self.scale.ask(said.causes)
-        ratio = min(error / (said.size * math.exp(clip(self.scale.m, -3.0, 3.0))), 5.0)
+        ratio = min(error / (said.size * math.exp(clip(self.scale.m, -5.0, 5.0))), 5.0)
         self.run = self.run + 1 if error > 10.0 * self.size else 0
         if self.run >= 10:
             self.restart(error)
@@ -917,7 +931,8 @@ class OKL:
         if task == "regression":
             self.linear, self.diagonal, self.last, self.intervals = Regression(), Diagonal(), 0.0, Intervals()
             self.memory = TargetMemory(self.linear, lambda name: self.squares[name] / self.seen)
-            self.agreement = np.zeros(2)  # Σ r c and Σ c² of residuals of answers and their corrections
+            self.agreement = np.zeros(5)  # Σ r c, Σ c², Σ r, Σ c, Σ 1 of residuals of answers and their corrections
+            self.common, self.common_share = 0.0, 0.0  # a frequent target, and how often it comes
             self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
             self.losses = np.zeros(3)  # of the judgements and of the mean of the targets, of late targets
         else:
@@ -1010,15 +1025,16 @@ class OKL:
             process.look()
         if self.task == "regression":
             self.linear.ask(self.x)
-            self.diagonal.ask(self.x)
             self.exact_x = self.scaler.unclipped(x)
+            self.diagonal.ask(self.exact_x)
             own = [process.m[0] for process in self.processes], [self.diagonal.m, *self.memory.predict(self.exact_x)]
             of_then = self.then.look(self, *own) if self.then else (0.0, 0.0)
             given, variance = self.answer_weights @ [self.judgement.look(self, *own), of_then, (0.0, 1.0)]
             self.given = self.within_range(given)
             self.step = self.memory.correction(self.given)
-            self.answer = self.within_range(self.given + self.trust * self.step)
-            self.intervals.issue(max(math.sqrt(variance), 1e-4))
+            self.answer = self.within_range(self.given + self.added(self.step))
+            new = not x.keys() <= self.scaler.known.keys()
+            self.intervals.issue(max(math.sqrt(variance), 1e-4), self.memory.noise(), new)
             self.widest = math.inf if self.then is None else 2.0 * (math.sqrt(self.target.variance) or 1.0)
             return
         self.p = []
@@ -1046,10 +1062,16 @@ class OKL:
         low, high = (self.range or (0.0, 0.0)) - np.array(self.centre())
         return clip(z, (2 * low - high) / self.deviation(), (2 * high - low) / self.deviation())
 
+    def added(self, correction):
+        """What is added to an answer: the correction by its share, and the mean residual if most targets are equal."""
+        rc, cc, r, c, n = self.agreement
+        n = max(n, 1.0)
+        r, c = (r / n, c / n) if self.in_full else (0.0, 0.0)
+        return r + (correction - c) * clip((rc - n * r * c) / max(cc - n * c * c, 1e-12), 0.0, 1.0)
+
     @property
-    def trust(self):
-        """The share in the answer of the trees that correct it."""
-        return clip(self.agreement[0] / max(self.agreement[1], 1e-12), 0.0, 1.0)
+    def in_full(self):
+        return self.common_share > 0.5
 
     def average(self, weight):
         mixed = weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
@@ -1132,6 +1154,10 @@ class OKL:
 
     def standardised(self, y):
         change, target = self.target.add(y), self.target
+        self.common_share += max(0.001, 1.0 / target.count) * ((y == self.common) - self.common_share)
+        if self.common_share < 0.05:
+            self.common, self.common_share = y, 0.05
+        self.memory.count_in_full(self.in_full)
         self.range = (min(self.range[0], y), max(self.range[1], y)) if self.range else (y, y)
         self.unit_settled = self.unit_settled and change is None
         if not self.unit_settled:
@@ -1154,7 +1180,10 @@ class OKL:
         for each in (*self.judgements, self.linear, self.diagonal, self.memory):
             each.rescale(ratio, shift)
         self.given, self.step, self.answer = ratio * self.given + shift, ratio * self.step, ratio * self.answer + shift
-        self.losses, self.agreement = ratio * self.losses, ratio**2 * self.agreement
+        self.losses, self.agreement = (
+            ratio * self.losses,
+            np.array([ratio**2, ratio**2, ratio, ratio, 1.0]) * self.agreement,
+        )
         self.changes.rescale(ratio)
         self.intervals.rescale(ratio)
 
@@ -1165,9 +1194,9 @@ class OKL:
         if self.task == "regression":
             self.last = self.exact
             self.linear.learn(y, w)
-            self.diagonal.learn(self.x, y, min(w, 1.0))
+            self.diagonal.learn(self.exact_x, self.exact, min(w, 1.0))
             answered = self.given if self.changes.left else said.given
-            self.memory.learn(self.exact_x, self.exact, min(w, 1.0), answered)
+            self.memory.learn(self.exact_x, self.exact, min(w, 1.0), answered, self.off)
         else:
             for linear in self.linears:
                 linear.learn(y, w)
@@ -1250,8 +1279,10 @@ class OKL:
                 self.then.learn(y, self.exact, w, said.m, said.v, said.then, self.seen, True, discount, evidence)
         issued = today if self.changes.left else said
         self.intervals.learn(self.exact, self.exact - self.last, w, issued, 0 if self.changes.left else late)
-        residual = clip(self.exact - issued.given, -3.0 * abs(issued.step), 3.0 * abs(issued.step))
-        self.agreement = 0.999 * self.agreement + counts * issued.step * np.array([residual, issued.step])
+        r, c = self.exact - issued.given, issued.step
+        r = r if self.in_full else clip(r, -3.0 * abs(c), 3.0 * abs(c))
+        self.agreement = 0.999 * self.agreement + counts * np.array([r * c, c * c, r, c, 1.0])
+        self.off = abs(self.exact - issued.answer) / issued.size
         self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)
 
     def judge_then(self, y, counts, said, late, discount):

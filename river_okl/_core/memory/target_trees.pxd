@@ -4,6 +4,7 @@ from river_okl._core.mixture.regression cimport Regression
 
 cdef class TargetTrees(Trees):
     cdef readonly Regression linear     # None: these trees learn the residuals of the answer
+    cdef bint in_full           # whether large residuals count in full
     cdef double deviation       # of the residuals of the growing tree, robust
     cdef float *residual        # [row] of the growing tree
     cdef float *medians         # [LEAVES] of the residuals of some rows, of the growing tree
@@ -12,4 +13,3 @@ cdef class TargetTrees(Trees):
     cdef void find_residuals(self, Py_ssize_t first, Py_ssize_t last) noexcept
     cdef void find_medians(self) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept
-    cdef float of_answer(self, float threshold, double ratio, double shift) noexcept

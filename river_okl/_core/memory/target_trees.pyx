@@ -11,8 +11,8 @@ the median of the leaf: of a leaf of large residuals the median is large.
 from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport uint8_t
 
-from river_okl._core.loops cimport LEAVES, Gradient, convert_values, converted, saturated, subtract_term
-from river_okl._core.memory.latest cimport Latest, below_all, largest_single
+from river_okl._core.loops cimport LEAVES, Gradient, convert_values, saturated, subtract_term
+from river_okl._core.memory.latest cimport Latest, largest_single
 
 cdef enum:
     SOME = 255                  # rows from which the deviation of all is found
@@ -22,7 +22,7 @@ cdef double RIDGE = 10.0        # λ
 cdef double LEAST_ROWS = 10.0   # of a branch
 cdef double SPLIT = 20.0, LEAF = 5.0    # bounds of residuals, in robust deviations
 cdef double NORMAL = 1.4826     # standard deviations per median of |residual| of a normal distribution
-cdef double LEAST_DEVIATION = 1e-4  # in standard deviations of the target
+cdef double LEAST_DEVIATION = 1e-4, LARGEST_DEVIATION = 1e9  # in standard deviations of the target
 
 
 cdef float selected(float *numbers, Py_ssize_t n, Py_ssize_t k) noexcept:
@@ -112,7 +112,7 @@ cdef class TargetTrees(Trees):
             self.find_residuals(i, i + 1)
             some[n] = <float> fabs(self.residual[i])
             n += 1
-        self.deviation = fmax(NORMAL * median_of(some, n), LEAST_DEVIATION)
+        self.deviation = LARGEST_DEVIATION if self.in_full else fmax(NORMAL * median_of(some, n), LEAST_DEVIATION)
 
     cdef void find_gradients(self, Py_ssize_t first, Py_ssize_t last) noexcept:
         cdef Py_ssize_t i
@@ -179,16 +179,5 @@ cdef class TargetTrees(Trees):
         for k in range(LEAVES):
             (<Gradient *> self.leaf_sums)[k].g = saturated(ratio * (<Gradient *> self.leaf_sums)[k].g)
         if self.first == 0:
-            for k in range(leaves):
-                if self.columns[k] == 0:
-                    self.thresholds[k] = self.of_answer(self.thresholds[k], ratio, shift)
-            for k in range(LEAVES):
-                if self.new_columns[k] == 0:
-                    self.new_thresholds[k] = self.of_answer(self.new_thresholds[k], ratio, shift)
+            self.rescale_answer(ratio, shift)
         self.rescale_gains(ratio * ratio)
-
-    cdef float of_answer(self, float threshold, double ratio, double shift) noexcept:
-        """Return a threshold of the answer in a new unit."""
-        if threshold == below_all or threshold >= largest_single:
-            return threshold
-        return converted(threshold, ratio, shift)

@@ -51,6 +51,7 @@ cdef class Trees(Table):
     # Growing a tree
     cdef Py_ssize_t most_drawn(self) noexcept
     cdef Py_ssize_t visits(self) noexcept
+    cdef Py_ssize_t turns(self) noexcept
     cdef bint looks_at(self, Py_ssize_t i) noexcept
     cdef void finish(self) noexcept
     cdef Py_ssize_t step(self) noexcept
@@ -75,6 +76,7 @@ cdef class Trees(Table):
     cdef void rescale_gains(self, double factor) noexcept
     cdef void drop_column(self, int32_t column) noexcept
     cdef int check_growing(self, leaf) except -1
+    cdef void rescale_answer(self, double ratio, double shift) noexcept
     cdef float in_new_unit(self, int32_t column, float threshold, const Conversion *to) noexcept
     # State
     cdef int reserve_trees(self, Py_ssize_t n) except -1

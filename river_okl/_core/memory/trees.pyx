@@ -58,6 +58,13 @@ cdef double DECAY = 0.98        # of the gains, per tree
 cdef double LEAST_GAIN = 1e-6
 
 
+cdef float threshold_in(float threshold, double ratio, double shift) noexcept:
+    """Return a threshold in another unit."""
+    if threshold == below_all or threshold >= largest_single:
+        return threshold
+    return converted(threshold, ratio, shift)
+
+
 cdef class Trees(Table):
     """The trees of a memory.
 
@@ -191,6 +198,10 @@ cdef class Trees(Table):
         """Return how often the growing of a tree of full depth visits each row."""
         cdef Py_ssize_t n = self.most_drawn()
         return n + (n if n <= PER_LEVEL else n // 2) * (DEPTH - 1) + DEPTH + 3
+
+    cdef Py_ssize_t turns(self) noexcept:
+        """Return the number of turns that these trees have had; the set with the fewest grows the next one."""
+        return self.grown
 
     cdef bint looks_at(self, Py_ssize_t i) noexcept:
         """Whether this level compares the splits of a drawn column: below the root, of many columns, every second."""
@@ -461,12 +472,20 @@ cdef class Trees(Table):
             self.new_thresholds[k] = self.in_new_unit(self.new_columns[k], self.new_thresholds[k], to)
         return Table.change_units(self, axis, to)
 
+    cdef void rescale_answer(self, double ratio, double shift) noexcept:
+        """Convert the thresholds of the answers, which are the first column, to a new unit of the target."""
+        cdef Py_ssize_t k
+        for k in range(self.tree.n * LEAVES):
+            if self.columns[k] == 0:
+                self.thresholds[k] = threshold_in(self.thresholds[k], ratio, shift)
+        for k in range(LEAVES):
+            if self.new_columns[k] == 0:
+                self.new_thresholds[k] = threshold_in(self.new_thresholds[k], ratio, shift)
+
     cdef float in_new_unit(self, int32_t column, float threshold, const Conversion *to) noexcept:
         """Return a threshold in the new unit of its column."""
         cdef int32_t place = self.latest.place[column] if column < self.latest.column.n else -1
-        if not 0 <= place < to.n or threshold == below_all or threshold >= largest_single:
-            return threshold
-        return converted(threshold, to.ratio[place], to.shift[place])
+        return threshold_in(threshold, to.ratio[place], to.shift[place]) if 0 <= place < to.n else threshold
 
     # State ------------------------------------------------------------------------------------------------------------
 

@@ -6,13 +6,17 @@ A sample is one step of a Kalman filter whose covariances are neglected: with th
 
 So a rare feature learns as fast after a million samples as in the beginning.  The regression with a covariance
 (regression.pyx) has only the first features.
+
+Values are not clipped at a few standard deviations, as heavy tails have their relation to the target there.  Instead a
+sample with a large value is learned as if it were multiplied, constant and target included, so that this value becomes
+``FULL``; what it can change stays bounded.  A prediction does not extrapolate beyond the values that a feature has had:
+a value counts as at most its reach, which at most doubles with a larger value, and halves in a few thousand samples.
 """
 
-from libc.math cimport fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 
 import numpy as np
 
-from river_okl._core.inputs cimport bounded
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
@@ -25,6 +29,10 @@ cdef double RATE = 0.01             # of the running squared residual
 cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_NOISE = 0.01      # σ², in units of the target's variance
 cdef double LARGEST = 1e9           # of a coefficient
+cdef double FULL = 5.0              # standard deviations up to which a value counts in full, and the least reach
+cdef double SHRINKING = 2e-4        # of a reach, per sample with the feature
+cdef double LARGEST_REACH = 1e9
+cdef double LARGEST_OFF = 10.0      # of a residual, in standard deviations of the target
 
 
 cdef class Diagonal(Expert):
@@ -39,6 +47,10 @@ cdef class Diagonal(Expert):
         self.declare(
             <size_t> &self.variance, "variances", (scaler,), default=PRIOR, low=0.0, high=LARGEST_MEAN, of_feature=-2
         )
+        self.declare(
+            <size_t> &self.reach, "reaches", (scaler,), default=FULL, low=0.0, high=LARGEST_REACH, of_feature=1,
+            merge="max"
+        )
         self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=0.0, merge="mean", power=2)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
@@ -46,23 +58,39 @@ cdef class Diagonal(Expert):
         self.mean = self.bias
         for j in range(x.size):
             if x.places[j] >= 0:
-                self.mean += self.coef[x.places[j]] * bounded(x.scaled[j])
+                self.mean += self.coef[x.places[j]] * self.within_reach(x, j)
         p[0] = self.mean
         return 0
 
+    cdef double within_reach(self, const Sample *x, Py_ssize_t j) noexcept:
+        """Return the value of an item, without extrapolation."""
+        cdef double reach = self.reach[x.places[j]] if self.scaler.active else LARGEST_REACH
+        return fmin(fmax(x.unclipped[j], -reach), reach)
+
+    cdef void extend(self, const Sample *x, Py_ssize_t j) noexcept:
+        """Extend the reach of a feature to a new value, or let it shrink."""
+        cdef double *reach = &self.reach[x.places[j]]
+        reach[0] = fmax(fmax((1.0 - SHRINKING) * reach[0], fmin(fabs(x.unclipped[j]), 2.0 * reach[0])), FULL)
+        reach[0] = fmin(reach[0], LARGEST_REACH)
+
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef Py_ssize_t j, place
-        cdef double z, gain, off = y.target - self.mean, total = self.bias_variance
+        cdef double z, gain, off, total, largest = FULL, scale
+        for j in range(x.size):
+            self.extend(x, j)
+            largest = fmax(largest, fabs(self.within_reach(x, j)))
+        scale = FULL / largest
+        off = fmin(fmax(scale * (y.exact - self.mean), -LARGEST_OFF), LARGEST_OFF)
         self.residual += RATE * (fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual)
+        total = self.bias_variance * scale * scale + fmax(self.residual, LEAST_NOISE) / y.counts
         for j in range(x.size):
-            z = bounded(x.scaled[j])
+            z = scale * self.within_reach(x, j)
             total += self.variance[x.places[j]] * z * z
-        total += fmax(self.residual, LEAST_NOISE) / y.counts
-        gain = self.bias_variance / total
+        gain = self.bias_variance * scale / total
         self.bias += gain * off
-        self.bias_variance += DRIFT - gain * self.bias_variance
+        self.bias_variance += DRIFT - gain * scale * self.bias_variance
         for j in range(x.size):
-            z, place = bounded(x.scaled[j]), x.places[j]
+            z, place = scale * self.within_reach(x, j), x.places[j]
             gain = self.variance[place] * z / total
             self.coef[place] = fmin(fmax(self.coef[place] + gain * off, -LARGEST), LARGEST)
             self.variance[place] *= 1.0 - gain * z

@@ -5,7 +5,7 @@ from river_okl._core.mixture.ridge cimport Ridge
 
 cdef enum:
     COVERAGES = 5
-    CAUSES = 4                          # inputs of the scale: a constant, and three predictors of the size of errors
+    CAUSES = 6                          # inputs of the scale: a constant, and predictors of the size of errors
 
 
 cdef class Intervals(Expert):
@@ -15,7 +15,7 @@ cdef class Intervals(Expert):
     cdef double *log_factor             # [COVERAGES] logarithm of a half width in units of the scale
     cdef int64_t seen, run              # targets since the last restart; number of outlying errors in a row
 
-    cdef void issue(self, double deviation, double *issued) noexcept
+    cdef void issue(self, double deviation, double noise, bint new, double *issued) noexcept
     cdef void score(self, const Outcome *y, const double *issued, double change) noexcept
     cdef double predict_scale(self, double size, const double *inputs) noexcept
     cdef void restart(self, double size) noexcept

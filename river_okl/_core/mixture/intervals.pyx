@@ -30,7 +30,7 @@ cdef double OUTLYING = 10.0     # bound of one sample's error, in running errors
 cdef int64_t RUN = 10           # number of larger errors in a row that indicates a change of the stream
 cdef double MEAN = 4.0          # the rate of running errors is MEAN / t, between FAST and SLOW
 cdef double MOST = 5.0          # bound of an error for the model of the scale, in scales
-cdef double FARTHEST = 3.0      # bound of an input, and of the logarithm of the scale in running errors
+cdef double FARTHEST = 5.0      # bound of an input, and of the logarithm of the scale in running errors
 cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones, and of changes
 cdef double STEP = 1e-3         # least difference between the logarithms of adjacent coverages
 cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOG = log(20.0)
@@ -73,8 +73,9 @@ cdef class Intervals(Expert):
         self.scale.ask(CAUSES)
         return size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
 
-    cdef void issue(self, double deviation, double *issued) noexcept:
-        """Write running error, inputs and half widths after the mean, given the mixture's standard deviation."""
+    cdef void issue(self, double deviation, double noise, bint new, double *issued) noexcept:
+        """Write running error, inputs and half widths after the mean, given the mixture's standard deviation, the
+        logarithm of the error that the memory expects, and whether the sample has an unknown feature or string."""
         cdef double *inputs = issued + 2
         cdef double *half = issued + 2 + CAUSES
         cdef double scale, last = -2.0 * LARGEST_LOG
@@ -84,6 +85,7 @@ cdef class Intervals(Expert):
         inputs[1] = log(fmax(deviation, LEAST_SIZE) / self.size)
         inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
         inputs[3] = log(fmax(self.change / self.mean_change, LEAST_RATIO))
+        inputs[4], inputs[5] = noise, <double> new
         for i in range(CAUSES):
             inputs[i] = fmin(fmax(inputs[i], -FARTHEST), FARTHEST)
         scale = self.predict_scale(self.size, inputs)

@@ -27,7 +27,7 @@ cdef enum:
     SMALLEST = 64               # visits of a piece of work at least
     FEWEST = 8                  # rows before the first tree
 
-cdef Py_ssize_t BYTES = 2**21       # of all rows
+cdef Py_ssize_t BYTES = 5 * 2**19   # of all rows
 cdef Py_ssize_t KEPT = 200, KEPT_LATER = 60     # rows that are kept after a change, and if it lasts
 cdef double VISITS = 60.0       # rows per sample
 cdef double FEW = 1000.0, EARLY = 3.0   # rows at which twice as many are visited, and the most of that factor
@@ -63,7 +63,7 @@ cdef class Memory(Expert):
         """Make the trees, the rows, the neighbours and the detector of changes parts of the memory."""
         self.all_trees = trees
         self.trees = trees[0]
-        for name, each in zip(("trees", "trees_of_answer"), trees):
+        for name, each in zip(("trees", "trees_of_answer", "trees_of_errors"), trees):
             self.contain(name, each)    # before the rows, whose columns they must know to forget
         self.contain("rows", self.latest)
         self.nearest = self.contain("nearest", Nearest(self.latest))
@@ -127,7 +127,7 @@ cdef class Memory(Expert):
         """Return the trees of which the next one is grown: all in turn."""
         cdef Trees trees, found = self.trees
         for trees in self.all_trees:
-            if trees.grown < found.grown:
+            if trees.turns() < found.turns():
                 found = trees
         return found
 
@@ -240,7 +240,7 @@ cdef class Memory(Expert):
     def rebuild(self):
         """Build every tree anew, of rows that were merged."""
         cdef int64_t until = self.trees.grown + self.trees.tree.n
-        while self.row.n and self.next_trees().grown < until:
+        while self.row.n and self.next_trees().turns() < until:
             self.next_trees().step()
         self.find_relevance()
         self.nearest.weigh(self.relevance)
@@ -286,7 +286,7 @@ cdef class Memory(Expert):
         ])
         order = order[:min(self.max_rows, BYTES // of_row)][::-1]
         values = np.zeros((n, len(order)), dtype=np.float32)
-        targets, weights = np.zeros(len(order), dtype=np.float32), np.zeros(len(order), dtype=np.float32)
+        targets, weights, errors = np.zeros((3, len(order)), dtype=np.float32)
         at = np.cumsum([0, *[len(slots) for _, slots in blocks]])
         for (each, slots), begin in zip(blocks, at.tolist()):
             here = (order >= begin) & (order < begin + len(slots))
@@ -298,6 +298,7 @@ cdef class Memory(Expert):
             targets[here] = self.in_units(merging, each, rows["targets"][from_each])
             if self.latest.answers:
                 values[0, here] = self.in_units(merging, each, values[0, here])
+                errors[here] = each.part(self)["trees_of_errors"]["errors"][from_each]
         rows = {
             "targets": targets,
             "weights": weights,
@@ -320,6 +321,8 @@ cdef class Memory(Expert):
                     if place in column:
                         gains[column[place]] += share * each.part(self)[trees.name]["gains"][c]
             begun[trees.name] = trees.begun(first[trees.name], gains, len(order)) | {"grown": grown}
+        if self.latest.answers:
+            begun["trees_of_errors"] |= {"errors": errors, "grown": (grown + 1) // 2}
         return Expert.merged(self, merging) | begun | {
             "rows": rows,
             "credit": 0.0,

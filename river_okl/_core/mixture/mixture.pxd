@@ -44,6 +44,7 @@ cdef class Mixture(ScaledPoints):
     cdef uint64_t key                       # a hash of its key; 0: it has none
     cdef double *p                          # [n_numbers], [rows, n_classes] first
     cdef double *as_asked                   # [n_numbers] predictions of the sample from an earlier step
+    cdef bint keyed_labels                  # whether labels come late, by their keys
     cdef Py_ssize_t found, taken            # in ``pending``: of ``as_asked``, of the sample with this label; or -1
     cdef bint current                       # whether it was asked in the current state of the model
 

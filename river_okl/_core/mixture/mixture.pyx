@@ -83,6 +83,7 @@ cdef class Mixture(ScaledPoints):
         self.axes += (self.per_prediction,)
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
         self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1, merge="late")
+        self.declare(<size_t> &self.keyed_labels, "keyed_labels", (), dtype="i4", low=0, high=1, merge="max")
         self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
         self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
         self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0, merge="first")
@@ -319,11 +320,14 @@ cdef class Mixture(ScaledPoints):
     cdef int leave(self) except -1:
         """Store the predictions of the last sample, if its label has not come, before another one is evaluated.
 
-        A mixture that has learned nothing stores none.
+        A mixture that has learned nothing stores none.  Once a late label has come by its key, predictions
+        without a key are those of a plot, an explanation or another consumer: they wait for no label, and must not drop
+        those that do.
         """
         cdef uint64_t identity
         cdef double mean, deviation
-        if self.asked and self.seen and self.pending.max_samples:
+        cdef bint waits = self.key != 0 or not self.keyed_labels
+        if self.asked and self.seen and self.pending.max_samples and waits:
             identity = self.identity()
             if self.pending.find_asked(identity, self.seen) < 0:
                 self.conclude()
@@ -363,6 +367,7 @@ cdef class Mixture(ScaledPoints):
 
     cdef void answered(self) noexcept:
         """Record that the label of the last sample has come."""
+        self.keyed_labels |= self.key != 0 and (self.found >= 0 or not self.current)
         if self.pending.max_samples == 0:
             pass
         elif self.found >= 0 and not self.current:

@@ -5,7 +5,7 @@ More trees learn the residuals of the mixture's answer, as a function of the sam
 (``correction``).
 """
 
-from libc.math cimport fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin, log
 
 import numpy as np
 
@@ -20,6 +20,7 @@ cdef double LARGEST_LOSS = 5.0      # in standard deviations of the target
 cdef double RATE = 0.01             # of the running squared residual
 cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_RESIDUAL = 1e-6
+cdef double LEAST_ERROR = 1e-3      # in running errors
 cdef double LARGEST_TARGET = 1e9    # of merged rows, in standard deviations
 
 
@@ -38,7 +39,8 @@ cdef class TargetMemory(Memory):
         Memory.__init__(self, scaler, max_rows, True)
         self.linear, self.distances = linear, distances
         self.of_linear, self.of_answer = TargetTrees(self.latest, linear), TargetTrees(self.latest, None)
-        self.assemble((self.of_linear, self.of_answer))
+        self.of_errors = ErrorTrees(self.latest)
+        self.assemble((self.of_linear, self.of_answer, self.of_errors))
         self.declare(
             <size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2
         )
@@ -58,19 +60,31 @@ cdef class TargetMemory(Memory):
         self.of_answer.ask()
         return self.of_answer.scores[0]
 
+    cdef double noise(self) noexcept:
+        """Return the expected logarithm of the error of the answer of ``correction``, in running errors."""
+        self.of_errors.ask()
+        return self.of_errors.scores[0]
+
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef double off = y.exact - y.p[self.first]
         self.residual += RATE * (fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual)
         self.residual = fmax(self.residual, LEAST_RESIDUAL)
         if saturated(self.answered) != self.latest.x[0]:  # the answer of then
             self.correction(self.answered)
+            self.noise()
+        self.of_errors.error = <float> log(fmax(self.error, LEAST_ERROR))
         self.add_row(x, y, fmin(fabs(off), LARGEST_LOSS))
         return False
+
+    cdef void count_in_full(self, bint in_full) noexcept:
+        """Set whether trees learn large residuals in full."""
+        self.of_linear.in_full = self.of_answer.in_full = in_full
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.latest.rescale(ratio, shift)
         self.of_linear.rescale(ratio, shift)
         self.of_answer.rescale(ratio, shift)
+        self.of_errors.rescale_answer(ratio, shift)
 
     cdef bint find_relevance(self) noexcept:
         """Set the relevance of each column: its shares in the linear regression and in the gains of the trees, each

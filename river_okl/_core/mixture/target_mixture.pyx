@@ -62,6 +62,7 @@ cdef double OUTLYING = 30.0             # bound of one sample's error in a loss,
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
+cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
 cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
 
 cdef enum:
@@ -96,9 +97,13 @@ cdef class TargetMixture(Mixture):
     cdef double centre, size                # the unit in force: what is learned is (y - centre) / size
     cdef bint settled                       # whether it is in force until the next update
     cdef double lowest, highest             # of the targets
+    cdef double common, common_share        # a frequent target, and its running share
     cdef readonly Intervals intervals
     cdef double *losses                     # [ANSWERS] of the answers as asked
-    cdef double *agreement                  # [2] Σ r c and Σ c² of residuals of answers and their corrections
+    # discounted sums over the residuals r of answers and their corrections c
+    cdef double *agreement                  # [2] Σ r c and Σ c²
+    cdef double *steps                      # [2] Σ r and Σ c
+    cdef double judged_steps                # Σ 1
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
@@ -134,11 +139,17 @@ cdef class TargetMixture(Mixture):
         )
         square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2, "power": 2}
         self.declare(<size_t> &self.agreement, "agreement", (2,), merge="mean", **square)
+        self.declare(
+            <size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS, power=1, merge="mean"
+        )
+        self.declare(<size_t> &self.judged_steps, "judged_steps", (), low=0.0, merge="mean")
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
         self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
         self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1, merge="max")
         self.declare(<size_t> &self.lowest, "lowest", (), merge="min", **number)
+        self.declare(<size_t> &self.common, "common", (), merge="first", **number)
+        self.declare(<size_t> &self.common_share, "common_share", (), low=0.0, high=1.0, merge="first")
         self.declare(<size_t> &self.highest, "highest", (), merge="max", **number)
         self.update_derived()
 
@@ -164,13 +175,30 @@ cdef class TargetMixture(Mixture):
             variance = share[0] * variance + share[1] * other + share[2]
         own[GIVEN] = self.within_range(own[GIVEN])
         own[CORRECTION] = bounded(self.of_latest.correction(own[GIVEN]))  # 0 if nothing was learned
-        own[ANSWER] = self.within_range(own[GIVEN] + self.trust() * own[CORRECTION])
-        self.intervals.issue(sqrt(variance), own + ANSWER)
+        own[ANSWER] = self.within_range(own[GIVEN] + self.step_of(own[CORRECTION]))
+        self.intervals.issue(sqrt(variance), self.of_latest.noise(), self.has_unknown(x), own + ANSWER)
         return 0
 
-    cdef double trust(self) noexcept:
-        """Return the trees' share in the answer: the coefficient of its residuals on the corrections."""
-        return fmin(fmax(self.agreement[0] / fmax(self.agreement[1], 1e-12), 0.0), 1.0)
+    cdef bint has_unknown(self, const Sample *x) noexcept:
+        """Whether the last sample has a feature or a string that is not known."""
+        cdef Py_ssize_t j
+        for j in range(x.size):
+            if x.places[j] < 0:
+                return True
+        return self.rest != 0
+
+    cdef double step_of(self, double correction) noexcept:
+        """Return what is added to an answer: the correction by the trees times their share in the answer, which is the
+        coefficient of residuals on corrections.
+
+        If large residuals count in full, so does the mean residual; then predictions add up to the targets.
+        """
+        cdef double n = fmax(self.judged_steps, 1.0), residual = self.steps[0] / n, mean = self.steps[1] / n
+        if not self.in_full():
+            residual = mean = 0.0
+        return residual + (correction - mean) * fmin(
+            fmax((self.agreement[0] - n * residual * mean) / fmax(self.agreement[1] - n * mean * mean, 1e-12), 0.0), 1.0
+        )
 
     cdef double within_range(self, double z) noexcept:
         """Return the closest prediction that is no further outside of the range of targets than that range is wide."""
@@ -271,6 +299,7 @@ cdef class TargetMixture(Mixture):
         followed at once, and converts nothing: it is the unit that has changed, not the function.
         """
         cdef Event event = count_target(&self.target, target)
+        self.find_common(target)
         self.lowest = fmin(self.lowest, target) if self.target.count > 1 else target
         self.highest = fmax(self.highest, target) if self.target.count > 1 else target
         if event != NONE:
@@ -282,6 +311,18 @@ cdef class TargetMixture(Mixture):
             )
         y.exact = bounded((target - self.centre) / self.size)
         y.target = bounded((clipped(&self.target, target) - self.centre) / self.size)
+
+    cdef void find_common(self, double target) noexcept:
+        """Count a target as equal to the frequent one, or not."""
+        cdef double rate = fmax(1.0 / COMMON_MEMORY, 1.0 / self.target.count)
+        self.common_share += rate * (<double> (target == self.common) - self.common_share)
+        if self.common_share < RARE:
+            self.common, self.common_share = target, RARE
+        self.of_latest.count_in_full(self.in_full())
+
+    cdef bint in_full(self) noexcept:
+        """Whether most targets are equal, as if nothing happened: then the others are no outliers."""
+        return self.common_share > MOST
 
     cdef void settle_target(self, bint sudden) noexcept:
         """Put the current unit of the targets into force."""
@@ -324,11 +365,15 @@ cdef class TargetMixture(Mixture):
 
     cdef void learn_trust(self, const Outcome *y, const double *own) noexcept:
         """Compare the trees' correction of an answer with its residual."""
-        cdef double correction = own[CORRECTION], most = LARGEST_STEP * fabs(correction)
+        cdef double correction = own[CORRECTION]
+        cdef double most = LARGEST_EXACT if self.in_full() else LARGEST_STEP * fabs(correction)
         cdef double residual = fmin(fmax(y.exact - own[GIVEN], -most), most)
-        self.of_latest.answered = own[GIVEN]
+        self.of_latest.answered, self.of_latest.error = own[GIVEN], fabs(y.exact - own[ANSWER]) / own[SIZE]
         self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
         self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY
+        self.steps[0] += y.counts * residual - self.steps[0] / SHARE_MEMORY
+        self.steps[1] += y.counts * correction - self.steps[1] / SHARE_MEMORY
+        self.judged_steps += y.counts - self.judged_steps / SHARE_MEMORY
 
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
         """Score the answers and the judgement of then, which is neither used nor updated after a change."""

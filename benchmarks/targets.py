@@ -1,0 +1,193 @@
+"""Targets that are rare, heavy or noisy here and not there: ``python -m benchmarks.targets``.
+
+Streams as an adversary would choose them, of 16,000 samples; figures are of the last 8,000, the worst of three seeds.
+River's linear regression gets scaled numbers and indicators of strings, its Hoeffding tree the samples as they are.
+
+*Events*: the share of a large announced target that is predicted, the share inside intervals of 99 %, the sum of
+all predictions over that of the targets, and the mean absolute error to the target without noise.  *Noise*: the lowest
+and the highest coverage of a group by intervals of 90 %, and their mean interval score.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from river import compose, linear_model, preprocessing, tree
+
+import river_okl
+from benchmarks import runner
+
+ROWS, LATE, SEEDS = 16_000, 8_000, 3
+
+
+class Case(NamedTuple):
+    """A sample with its target without noise, and its group: whether it is an event, or how noisy it is."""
+
+    x: dict[str, Any]
+    y: float
+    truth: float
+    group: Any
+
+
+def events(rng: random.Random, share: float = 0.02, size: float = 50.0) -> Iterator[Case]:
+    while True:
+        a, b, flag = rng.gauss(0, 1), rng.gauss(0, 1), rng.random() < share
+        truth = a + size * flag
+        yield Case({"a": a, "b": b, "flag": float(flag)}, truth + rng.gauss(0, 0.3), truth, flag)
+
+
+def weekly(rng: random.Random) -> Iterator[Case]:
+    hour = 0
+    while True:
+        event = hour % 168 == 114
+        truth = 110.0 if event else 10.0
+        yield Case({"hour": str(hour % 24), "day": str(hour // 24 % 7)}, truth + rng.gauss(0, 1), truth, event)
+        hour += 1
+
+
+def claims(rng: random.Random, base: float = -4.9) -> Iterator[Case]:
+    """Zero in 97 % of the policies."""
+    while True:
+        age, power, region = rng.uniform(18, 80), rng.uniform(40, 250), rng.choice("ABCDEFGH")
+        value = math.exp(rng.gauss(9, 0.5))
+        odds = math.exp(base + 1.2 * (age < 25) + 1.5 * (power > 180) + 0.8 * (region in "AB"))
+        p, amount = odds / (1 + odds), 0.3 * value
+        y = amount * math.exp(rng.gauss(-0.125, 0.5)) if rng.random() < p else 0.0
+        yield Case({"age": age, "power": power, "region": region, "value": value}, y, p * amount, y > 0)
+
+
+def outliers(rng: random.Random) -> Iterator[Case]:
+    """One target in a hundred is wrong by 1,000, without announcement."""
+    while True:
+        a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+        wrong = rng.random() < 0.01
+        yield Case({"a": a, "b": b}, 2 * a + b + rng.gauss(0, 0.3) + 1000 * wrong, 2 * a + b, wrong)
+
+
+def heavy(rng: random.Random, sigma: float = 1.0) -> Iterator[Case]:
+    while True:
+        a, b = math.exp(rng.gauss(0, sigma)), rng.gauss(0, 1)
+        yield Case({"a": a, "b": b}, 2 * a + 3 * b + rng.gauss(0, 0.1), 2 * a + 3 * b, a > math.exp(2.326 * sigma))
+
+
+def mostly_zero(rng: random.Random) -> Iterator[Case]:
+    while True:
+        a = rng.uniform(10, 100) if rng.random() < 0.06 else 0.0
+        yield Case({"a": a, "b": rng.gauss(0, 1)}, a + rng.gauss(0, 1), a, a > 0)
+
+
+def by_string(rng: random.Random) -> Iterator[Case]:
+    while True:
+        a, name = rng.gauss(0, 1), rng.choice("xyz")
+        yield Case({"a": a, "name": name}, a + rng.gauss(0, {"x": 0.1, "y": 1.0, "z": 10.0}[name]), a, name)
+
+
+def small_group(rng: random.Random, share: float = 0.05) -> Iterator[Case]:
+    while True:
+        a, noisy = rng.gauss(0, 1), rng.random() < share
+        yield Case({"a": a, "noisy": float(noisy)}, 5 * a + rng.gauss(0, 10 if noisy else 1), 5 * a, noisy)
+
+
+def day_and_night(rng: random.Random) -> Iterator[Case]:
+    hour = 0
+    while True:
+        a, day = rng.gauss(0, 1), 8 <= hour % 24 < 20
+        yield Case({"a": a, "hour": float(hour % 24)}, 5 * a + rng.gauss(0, 3 if day else 0.3), 5 * a, day)
+        hour += 1
+
+
+def shops(rng: random.Random) -> Iterator[Case]:
+    while True:
+        shop, a = rng.choice("SML"), rng.random()
+        truth = {"S": 10.0, "M": 100.0, "L": 1000.0}[shop] * (1 + a)
+        yield Case({"shop": shop, "a": a}, truth * math.exp(rng.gauss(0, 0.1)), truth, shop)
+
+
+EVENTS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
+    "2 % of size 50": events,
+    "2 % of size 200": lambda rng: events(rng, size=200.0),
+    "1 % of size 100": lambda rng: events(rng, share=0.01, size=100.0),
+    "an hour a week": weekly,
+    "claims": claims,
+    "claims, half as many": lambda rng: claims(rng, base=-5.6),
+    "outliers": outliers,
+    "log-normal, σ = 1": heavy,
+    "log-normal, σ = 1.5": lambda rng: heavy(rng, sigma=1.5),
+    "log-normal, σ = 2": lambda rng: heavy(rng, sigma=2.0),
+    "mostly zero": mostly_zero,
+}
+NOISE: dict[str, Callable[[random.Random], Iterator[Case]]] = {
+    "by a string": by_string,
+    "5 % noisy": small_group,
+    "10 % noisy": lambda rng: small_group(rng, share=0.1),
+    "day and night": day_and_night,
+    "shops": shops,
+}
+
+
+def linear() -> Any:
+    numbers = compose.SelectType(float) | preprocessing.StandardScaler()
+    return numbers + (compose.SelectType(str) | preprocessing.OneHotEncoder()) | linear_model.LinearRegression()
+
+
+def of_events(make: Callable[[], Any], cases: Iterator[Case]) -> tuple[float, ...]:
+    model, found = make(), []
+    for i in range(ROWS):
+        case = next(cases)
+        if i >= LATE:
+            low, high = model.predict_interval_one(case.x, 0.99) if hasattr(model, "predict_interval_one") else (0, 0)
+            found.append((model.predict_one(case.x), case.y, case.truth, case.group, low <= case.y <= high))
+        model.learn_one(case.x, case.y)
+    p, y, truth, event, inside = map(np.array, zip(*found, strict=True))
+    return p[event].sum() / truth[event].sum(), inside[event].mean(), p.sum() / y.sum(), abs(p - truth).mean()
+
+
+def of_noise(cases: Iterator[Case]) -> tuple[float, ...]:
+    model, found = river_okl.OKLRegressor(), []
+    for i in range(ROWS):
+        case = next(cases)
+        if i >= LATE:
+            low, high = model.predict_interval_one(case.x)
+            outside = max(0.0, low - case.y, case.y - high)
+            found.append((case.group, outside == 0.0, high - low + 20.0 * outside))
+        model.learn_one(case.x, case.y)
+    group, inside, score = map(np.array, zip(*found, strict=True))
+    coverages = [inside[group == name].mean() for name in set(group.tolist())]
+    return min(coverages), max(coverages), score.mean()
+
+
+def worst(found: list[tuple[float, ...]], off: Sequence[Callable[[float], float]]) -> list[str]:
+    """Of each figure that of the seed where it is furthest from what it should be."""
+    return [f"{max(each, key=far):.3g}" for each, far in zip(zip(*found, strict=True), off, strict=True)]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("targets", __doc__.splitlines()[0])
+    runner.choice(parser, "--events", list(EVENTS))
+    runner.choice(parser, "--noise", list(NOISE))
+    options = parser.parse_args(argv)
+    report = runner.Report.of(__doc__, options.output / "targets.md")
+    models = {"OKL": river_okl.OKLRegressor, "linear": linear, "Hoeffding tree": tree.HoeffdingTreeRegressor}
+    table = []
+    for name in options.events:
+        for title, make in models.items():
+            found = [of_events(make, EVENTS[name](random.Random(seed))) for seed in range(SEEDS)]
+            cells = worst(found, (lambda v: abs(v - 1), lambda v: -v, lambda v: abs(v - 1), abs))
+            table.append([name, title, cells[0], cells[1] if title == "OKL" else "", *cells[2:]])
+            print(table[-1], flush=True)
+    head = ["stream", "model", "predicted", "inside 99 %", "sum", "error"]
+    report.write("1. Events", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+    table = []
+    for name in options.noise:
+        found = [of_noise(NOISE[name](random.Random(seed))) for seed in range(SEEDS)]
+        table.append([name, *worst(found, (lambda v: -v, lambda v: v, abs))])
+    head = ["stream", "lowest coverage", "highest", "interval score"]
+    report.write("2. Noise", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+
+
+if __name__ == "__main__":
+    main()

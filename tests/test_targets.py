@@ -1,0 +1,114 @@
+"""Targets that are rare, heavy or noisy here and not there; the streams are those of `benchmarks.targets`."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import numpy as np
+import pytest
+
+import river_okl
+from benchmarks import targets
+
+ROWS, LATE = 10_000, 6_000
+
+
+def learned(cases, coverage=0.9):
+    """After `LATE` samples: predictions, targets, those without noise, groups, and whether intervals contain them."""
+    model, found = river_okl.OKLRegressor(), []
+    for i, case in zip(range(ROWS), cases, strict=False):
+        if i >= LATE:
+            low, high = model.predict_interval_one(case.x, coverage)
+            found.append((model.predict_one(case.x), case.y, case.truth, case.group, low <= case.y <= high))
+        model.learn_one(case.x, case.y)
+    return map(np.array, zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("size", [50.0, 200.0])
+def test_an_announced_event_is_predicted(size):
+    p, _, truth, event, inside = learned(targets.events(random.Random(5), size=size), 0.99)
+    assert p[event].sum() == pytest.approx(truth[event].sum(), rel=0.03)
+    assert inside[event].mean() > 0.8 and inside.mean() == pytest.approx(0.99, abs=0.004)
+
+
+def test_an_outlier_is_not_predicted():
+    p, _, truth, _, _ = learned(targets.outliers(random.Random(5)))
+    assert abs(p - truth).mean() < 0.2
+
+
+def test_predictions_of_claims_add_up():
+    p, y, truth, claim, _ = learned(targets.claims(random.Random(5)))
+    assert claim.mean() < 0.05
+    assert 0.75 < p.sum() / y.sum() < 1.3 and p.sum() / truth.sum() == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_stuck_sensor_is_no_reason_to_follow_outliers():
+    """As many equal targets as with claims, then noise with outliers: the equal ones are forgotten."""
+    rng, model, errors = random.Random(6), river_okl.OKLRegressor(), []
+    for t in range(6000):
+        a = rng.gauss(0.0, 1.0)
+        y = 7.0 if t < 2000 else 5.0 + a + rng.gauss(0.0, 0.3) + 100.0 * (rng.random() < 0.01)
+        if t >= 4000:
+            errors.append(abs(model.predict_one({"a": a}) - 5.0 - a))
+        model.learn_one({"a": a}, y)
+    assert np.mean(errors) < 0.4
+
+
+@pytest.mark.parametrize("noise", [*targets.NOISE])
+def test_widths_know_where_it_is_noisy(noise):
+    _, _, _, group, inside = learned(targets.NOISE[noise](random.Random(5)))
+    for name in set(group.tolist()):
+        assert 0.8 < inside[group == name].mean() < 0.96, name
+
+
+def test_the_first_sample_of_a_category_has_a_wider_interval():
+    rng, model, effect, inside = random.Random(2), river_okl.OKLRegressor(), {}, []
+    for t in range(6000):
+        name = f"s{t // 60}" if rng.random() < 0.3 else f"s{rng.randrange(max(1, t // 60))}"
+        x = {"name": name, "a": rng.gauss(0.0, 1.0)}
+        new = name not in effect
+        y = x["a"] + effect.setdefault(name, rng.gauss(0.0, 3.0)) + rng.gauss(0.0, 0.3)
+        low, high = model.predict_interval_one(x)
+        if new and t > 2000:
+            inside.append(low <= y <= high)
+        model.learn_one(x, y)
+    assert np.mean(inside) > 0.5
+
+
+def test_a_heavy_tail_is_linear():
+    p, _, truth, large, _ = learned(targets.heavy(random.Random(5)))
+    assert abs(p - truth).mean() < 0.12 and abs(p - truth)[large].mean() < 0.1 * truth[large].mean()
+
+
+def test_a_wrong_value_does_not_reach_far():
+    """A feature that jumps to a million once: the next such value is not extrapolated to."""
+    rng, model, errors = random.Random(3), river_okl.OKLRegressor(), []
+    for t in range(3000):
+        a = rng.gauss(0.0, 1.0)
+        y, wrong = 2.0 * a + rng.gauss(0.0, 0.1), t in (2000, 2001, 2500)
+        x = {"a": 1e6 if wrong else a, "b": rng.gauss(0.0, 1.0)}
+        errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+    assert max(errors[2000:]) < 30.0 and np.mean(errors[2002:2400]) < 0.2
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_questions_without_a_key_change_nothing_once_labels_have_keys(cls):
+    """Labels 100 late; one of two equal models is asked 20 more questions for each sample."""
+    rng, alone = random.Random(4), cls(pending=300)
+    rows = [{"a": rng.gauss(0.0, 1.0), "b": rng.gauss(0.0, 1.0)} for _ in range(600)]
+    questions = [{"a": rng.gauss(0.0, 1.0)} for _ in range(20)]
+    asked = copy.deepcopy(alone)
+    for t, x in enumerate(rows):
+        for model in (alone, asked):
+            model.predict_one(x, key=t)
+        if t > 100:
+            for z in questions if t > 102 else ():
+                asked.predict_one(z)
+            late = rows[t - 100]
+            for model in (alone, asked):
+                model.learn_one(late, float(late["a"] + late["b"] > 0.0), key=t - 100)
+    assert alone._f.pending.waiting == asked._f.pending.waiting
+    assert alone.predict_one({"a": 0.1, "b": 0.2}) == asked.predict_one({"a": 0.1, "b": 0.2})
+    assert [*alone.experts.values()] == [*asked.experts.values()]
