@@ -435,7 +435,7 @@ class Diagonal:
         """As if the sample were multiplied so that its largest value is 5."""
         for name, value in x.items():
             before = self.reach.get(name, 5.0)
-            self.reach[name] = max(before * (1.0 - 2e-4), min(abs(value or 0.0), 2.0 * before), 5.0)
+            self.reach[name] = max(before * (1.0 - 2e-5), min(abs(value or 0.0), 4.0 * before), 5.0)
         u = self.inputs(x)
         scale = 5.0 / max(5.0, *map(abs, u.values()))
         u, off = {name: scale * value for name, value in u.items()}, clip(scale * (y - self.m), -10.0, 10.0)

@@ -10,7 +10,7 @@ So a rare feature learns as fast after a million samples as in the beginning.  T
 Values are not clipped at a few standard deviations, as heavy tails have their relation to the target there.  Instead a
 sample with a large value is learned as if it were multiplied, constant and target included, so that this value becomes
 ``FULL``; what it can change stays bounded.  A prediction does not extrapolate beyond the values that a feature has had:
-a value counts as at most its reach, which at most doubles with a larger value, and halves in a few thousand samples.
+a value counts as at most its reach, which grows at most four-fold with a larger value, and halves in 35,000 samples.
 """
 
 from libc.math cimport fabs, fmax, fmin
@@ -30,8 +30,8 @@ cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in s
 cdef double LEAST_NOISE = 0.01      # σ², in units of the target's variance
 cdef double LARGEST = 1e9           # of a coefficient
 cdef double FULL = 5.0              # standard deviations up to which a value counts in full, and the least reach
-cdef double SHRINKING = 2e-4        # of a reach, per sample with the feature
-cdef double LARGEST_REACH = 1e9
+cdef double SHRINKING = 2e-5        # of a reach, per sample with the feature
+cdef double LARGEST_REACH = 1e9, GROWTH = 4.0   # of a reach, the most at once
 cdef double LARGEST_OFF = 10.0      # of a residual, in standard deviations of the target
 
 
@@ -70,7 +70,7 @@ cdef class Diagonal(Expert):
     cdef void extend(self, const Sample *x, Py_ssize_t j) noexcept:
         """Extend the reach of a feature to a new value, or let it shrink."""
         cdef double *reach = &self.reach[x.places[j]]
-        reach[0] = fmax(fmax((1.0 - SHRINKING) * reach[0], fmin(fabs(x.unclipped[j]), 2.0 * reach[0])), FULL)
+        reach[0] = fmax(fmax((1.0 - SHRINKING) * reach[0], fmin(fabs(x.unclipped[j]), GROWTH * reach[0])), FULL)
         reach[0] = fmin(reach[0], LARGEST_REACH)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
