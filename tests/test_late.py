@@ -388,6 +388,33 @@ def test_other_questions_do_not_make_a_label_late(cls):
     assert knowledge(model) == knowledge(silent)
 
 
+def test_a_row_is_at_the_leaves_of_the_answer_that_it_was_given():
+    """Of all trees that see the answer: late targets have another one than today's."""
+    rng, model, waiting, compared = random.Random(5), river_okl.OKLRegressor(), [], 0
+    for t in range(700):
+        x = {"a": rng.gauss(0.0, 1.0)}
+        model.predict_one(x)
+        waiting.append((x, math.sin(3.0 * x["a"]) + 0.01 * t + rng.gauss(0.0, 0.3 + (x["a"] > 0.0))))
+        if len(waiting) > 30:
+            model.learn_one(*waiting.pop(0))
+        if t < 660:
+            continue
+        memory = model._f.state()["memory"]
+        values = memory["rows"]["values"][:, -1]  # of the last row: there is room for more
+        for name in ("trees_of_answer", "trees_of_errors"):
+            trees = memory[name]
+            for k in range(len(trees["columns"])):
+                if k == trees["grown"] % len(trees["columns"]):
+                    continue  # it is being replaced
+                leaf = 0
+                for level in range(6):
+                    node = 2**level - 1 + leaf
+                    leaf = 2 * leaf + (values[trees["columns"][k, node]] > trees["thresholds"][k, node])
+                assert trees["leaf"][k, -1] == leaf, (t, name, k)
+                compared += trees["columns"][k].any() or leaf > 0
+    assert compared > 100
+
+
 # Room -----------------------------------------------------------------------------------------------------------------
 
 
