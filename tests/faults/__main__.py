@@ -76,6 +76,8 @@ def killer(folder: Path, first: list[str], listed: str) -> str:
             return "the tests do not end"
         if done.returncode < 0:
             return f"signal {-done.returncode}"
+        if done.returncode == 4:  # such as a file that is gone: no test has run
+            raise RuntimeError(f"pytest {' '.join(selection)}: {done.stderr.strip()}")
         tests = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.M)
         if tests:
             return tests[0]
