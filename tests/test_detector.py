@@ -17,6 +17,8 @@ import river_okl
 from river_okl import checkpoint
 from river_okl._core.detector import Detector
 from river_okl._core.window import Window
+from river_okl.checkpoint.earlier import upgraded
+from river_okl.checkpoint.values import Part
 from tests import streams
 from tests.discovery import snapshot
 from tests.reference.detector import Detector as Twin
@@ -431,6 +433,18 @@ def test_one_broken_sensor_of_many_raises_an_alarm(d):
             (found if broken else others).append(model.score_one(x) > 0.99)
         model.learn_one(x)
     assert np.mean(found) > 0.8 and np.mean(others) < 0.015
+
+
+def test_a_detector_of_an_earlier_version_has_no_values_of_single_features():
+    model = river_okl.OKLDetector(seed=1)
+    scores(model, gauss(300))
+    make, options, state = model._f.__reduce__()
+    _, found = upgraded(river_okl.OKLDetector, {}, {"_f": Part(state | {"scales": state["scales"][:5]})})
+    model._f = make(*options)
+    model._f.restore(found["_f"].state)
+    model._f._check()
+    assert [len(window) for window in model._f.state()["scales"]] == [*[298] * 5, 0]
+    assert scores(model, gauss(300))[-1] < 1.0
 
 
 def test_a_density_that_vanishes_is_a_finite_number():

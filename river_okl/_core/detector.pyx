@@ -51,8 +51,8 @@ from river_okl._core.store.words import named
 
 cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
-    SCALES = 6              # measures
-    RESIDUAL = 4            # the place of the last but one among them
+    SCALES = 6              # measures, of which two have a name:
+    RESIDUAL = 4
     EXTREME = 5
     MAX_NUMBERS = 1024     # remembered, of each kind
     MAX_SCORES = 4096      # levels remembered
@@ -326,8 +326,6 @@ cdef class Detector(ScaledPoints):
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         identities = checked_array(state, "identities", np.int64)
         scales, scores = state["scales"], state["scores"]
-        if type(scales) is list and len(scales) == EXTREME:  # of 0.5.0
-            scales = [*scales, np.zeros(0)]
         if type(scales) is not list or len(scales) != SCALES:
             raise ValueError("the latest numbers do not match")
         ScaledPoints.restore(self, state)

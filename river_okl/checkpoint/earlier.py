@@ -2,7 +2,7 @@
 
 Format 5 (0.5.0): an `OKLClassifier` keeps its processes, pool, linear models, naive Bayes and what it knows of
 features. An `OKLRegressor` keeps its processes, linear regression, last target, intervals and units. Neighbours and
-forests are dropped, and the memory is empty.
+forests are dropped, and the memory is empty. An `OKLDetector` keeps everything, and has no values of its sixth measure.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import checked_whole
+from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
 from river_okl.checkpoint.values import Part
 from river_okl.merging.gaussian import stored
@@ -27,6 +28,7 @@ KEPT = (
 )
 OF_CLASSES = "pool", "logistic", "bayes"
 OF_TARGETS = "last_target", "intervals", "target", "centre", "size", "settled", "lowest", "highest"
+MEASURES = 5  # of OKLDetector
 MEMORY = 8192  # samples
 FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
@@ -34,7 +36,12 @@ FIRST = 11  # predictions of the processes, the pool and linear models; those of
 
 def upgraded(cls: Any, parameters: dict[str, Any], state: State) -> tuple[dict[str, Any], State]:
     """Return the parameters and the state of a model, converted if an earlier version saved them."""
-    if cls not in (OKLClassifier, OKLRegressor) or "memory" in parameters or not isinstance(state.get("_f"), Part):
+    if not isinstance(state.get("_f"), Part):
+        return parameters, state
+    if cls is OKLDetector and len(state["_f"].state.get("scales", ())) == MEASURES:
+        own = state["_f"].state
+        return parameters, state | {"_f": Part(own | {"scales": [*own["scales"], np.zeros(0)]})}
+    if cls not in (OKLClassifier, OKLRegressor) or "memory" in parameters:
         return parameters, state
     parameters = parameters | {"memory": MEMORY}
     convert = _of_classes if cls is OKLClassifier else _of_targets

@@ -21,7 +21,9 @@ A row that is replaced while a tree is grown leaves it; a new row joins it with 
 
 There are 8 trees at first; they double with the rows, up to TREES.  A tree looks at three quarters of the columns, at
 most ``DRAWN``: five eighths of these are drawn by the decayed gains of all trees, the others at random.  Levels below
-the root look at every second one in turn if these are more than ``PER_LEVEL``.  If a column
+the root look at every second one in turn, if these are more than ``PER_LEVEL``.
+
+If a column
 has more codes than there are bins, two or four codes share a bin, with an offset for each tree.
 """
 

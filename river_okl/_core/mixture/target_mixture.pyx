@@ -358,12 +358,12 @@ cdef class TargetMixture(Mixture):
             self.score_then(y, least_rate)
         issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
         self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.last_target.last)
-        self.learn_trust(y, issued.as_asked + self.rows)
+        self.learn_share(y, issued.as_asked + self.rows)
         (<TargetJudgement> self.today).score(
             &today, self.p, self.judged(OF_TODAY), self.p + self.rows + VARIANCES, 1.0, least_rate
         )
 
-    cdef void learn_trust(self, const Outcome *y, const double *own) noexcept:
+    cdef void learn_share(self, const Outcome *y, const double *own) noexcept:
         """Compare the trees' correction of an answer with its residual."""
         cdef double correction = own[CORRECTION]
         cdef double most = LARGEST_EXACT if self.in_full() else LARGEST_STEP * fabs(correction)
@@ -439,3 +439,4 @@ cdef class TargetMixture(Mixture):
         target = running_from(state["target"], "the record of the target")
         Mixture.restore(self, state)
         self.target = target
+        self.of_latest.count_in_full(self.in_full())  # trees may be rebuilt before the next sample
