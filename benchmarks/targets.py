@@ -5,11 +5,14 @@ River's linear regression gets scaled numbers and indicators of strings, its Hoe
 
 *Events*: the share of a large announced target that is predicted, the share inside intervals of 99 %, the sum of
 all predictions over that of the targets, and the mean absolute error to the target without noise.  *Noise*: the lowest
-and the highest coverage of a group by intervals of 90 %, and their mean interval score.
+and the highest coverage of a group by intervals of 90 %, and their mean interval score.  *Drift*: the error of the last
+4,000 of 40,000 samples, and that of a new model that began 4,000 samples earlier; a feature drifts by a deviation in so
+many samples, which the target does not notice, or has a season or regimes, on which it depends.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +25,7 @@ import river_okl
 from benchmarks import runner
 
 ROWS, LATE, SEEDS = 16_000, 8_000, 3
+DRIFTING, NEW, JUDGED = 40_000, 32_000, 36_000
 
 
 class Case(NamedTuple):
@@ -129,6 +133,41 @@ NOISE: dict[str, Callable[[random.Random], Iterator[Case]]] = {
 }
 
 
+def drifting(rng: random.Random, slow: float) -> Iterator[Case]:
+    """A sensor that rises by a deviation in ``slow`` samples, though what it measures does not."""
+    for t in range(DRIFTING):
+        a, b, c = (rng.gauss(0, 1) for _ in range(3))
+        truth = 2 * math.sin(a) + a + b * c
+        yield Case({"a": a + t / slow, "b": b, "c": c}, truth + rng.gauss(0, 0.1), truth, None)
+
+
+def wandering(rng: random.Random, level: Callable[[int], float]) -> Iterator[Case]:
+    """A feature whose level matters."""
+    for t in range(DRIFTING):
+        a, b, c = (rng.gauss(0, 1) for _ in range(3))
+        a += level(t)
+        truth = 2 * math.sin(a / 2) + 0.3 * a + b * c
+        yield Case({"a": a, "b": b, "c": c}, truth + rng.gauss(0, 0.1), truth, None)
+
+
+def season(length: float, size: float) -> Callable[[int], float]:
+    return lambda t: size * math.sin(2 * math.pi * t / length)
+
+
+def regimes(rng: random.Random) -> Callable[[int], float]:
+    levels = [rng.uniform(-10, 10) for _ in range(DRIFTING // 2000)]
+    return lambda t: levels[t // 2000]
+
+
+DRIFT: dict[str, Callable[[random.Random], Iterator[Case]]] = {
+    **{f"drift, {n:,}": functools.partial(drifting, slow=n) for n in (20, 100, 200, 500, 2000)},
+    "season of 10,000, size 3": lambda rng: wandering(rng, season(10_000, 3)),
+    "season of 10,000, size 20": lambda rng: wandering(rng, season(10_000, 20)),
+    "season of 40,000, size 5": lambda rng: wandering(rng, season(40_000, 5)),
+    "regimes of 2,000": lambda rng: wandering(rng, regimes(rng)),
+}
+
+
 def linear() -> Any:
     numbers = compose.SelectType(float) | preprocessing.StandardScaler()
     words = compose.SelectType(str) | preprocessing.OneHotEncoder()
@@ -166,6 +205,19 @@ def of_noise(cases: Iterator[Case]) -> tuple[float, ...]:
     return min(coverages), max(coverages), score.mean()
 
 
+def of_drift(cases: Iterator[Case], *, labels: bool) -> tuple[float, ...]:
+    old, new = (river_okl.OKLClassifier() if labels else river_okl.OKLRegressor() for _ in range(2))
+    errors = [0.0, 0.0]
+    for t, case in enumerate(cases):
+        y = case.y > 0.0 if labels else case.y
+        for i, model in enumerate((old, new)):
+            if t >= JUDGED:
+                errors[i] += abs(model.predict_one(case.x) - y) / (DRIFTING - JUDGED)
+            if i == 0 or t >= NEW:
+                model.learn_one(case.x, y)
+    return *errors, errors[0] / errors[1]
+
+
 def worst(found: list[tuple[float, ...]], off: Sequence[Callable[[float], float]]) -> list[str]:
     """Of each figure that of the seed where it is furthest from what it should be."""
     return [f"{max(each, key=far):.3g}" for each, far in zip(zip(*found, strict=True), off, strict=True)]
@@ -175,6 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("targets", __doc__.splitlines()[0])
     runner.choice(parser, "--events", list(EVENTS))
     runner.choice(parser, "--noise", list(NOISE))
+    runner.choice(parser, "--drift", list(DRIFT))
     options = parser.parse_args(argv)
     report = runner.Report.of(__doc__, options.output / "targets.md")
     models = {"OKL": river_okl.OKLRegressor, "linear": linear, "Hoeffding tree": hoeffding_tree}
@@ -193,6 +246,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         table.append([name, *worst(found, (lambda v: -v, lambda v: v, abs))])
     head = ["stream", "lowest coverage", "highest", "interval score"]
     report.write("2. Noise", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+    table = []
+    for name in options.drift:
+        for labels in (False, True):
+            found = [of_drift(DRIFT[name](random.Random(seed)), labels=labels) for seed in range(SEEDS)]
+            ratios = [f"{figure:.3g}" for figure in max(found, key=lambda errors: errors[-1])]
+            table.append([name, "OKLClassifier" if labels else "OKLRegressor", *ratios])
+            print(table[-1], flush=True)
+    head = ["feature", "model", "trained", "new", "ratio"]
+    report.write("3. Drift", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
 
 
 if __name__ == "__main__":

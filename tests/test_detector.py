@@ -439,7 +439,9 @@ def test_a_detector_of_an_earlier_version_has_no_values_of_single_features():
     model = river_okl.OKLDetector(seed=1)
     scores(model, gauss(300))
     make, options, state = model._f.__reduce__()
-    _, found = upgraded(river_okl.OKLDetector, {}, {"_f": Part(state | {"scales": state["scales"][:5]})})
+    old = state["scaler"] | {"numbers": np.delete(state["scaler"]["numbers"], [11, 12, 20, 21], axis=1)}
+    saved = {"_f": Part(state | {"scaler": old, "scales": state["scales"][:5]})}
+    _, found = upgraded(river_okl.OKLDetector, {}, saved)
     model._f = make(*options)
     model._f.restore(found["_f"].state)
     model._f._check()

@@ -112,3 +112,27 @@ def test_questions_without_a_key_change_nothing_once_labels_have_keys(cls):
     assert alone._f.pending.waiting == asked._f.pending.waiting
     assert alone.predict_one({"a": 0.1, "b": 0.2}) == asked.predict_one({"a": 0.1, "b": 0.2})
     assert [*alone.experts.values()] == [*asked.experts.values()]
+
+
+def test_merged_and_restored_claims_still_count_in_full():
+    shards = [river_okl.OKLRegressor() for _ in range(2)]
+    for shard, seed in zip(shards, (1, 2), strict=True):
+        for _, case in zip(range(2000), targets.claims(random.Random(seed)), strict=False):
+            shard.learn_one(case.x, case.y)
+    for model in (river_okl.merge(shards), copy.deepcopy(shards[0])):
+        assert model._f.state()["common_share"] > 0.9
+        for _, case in zip(range(200), targets.claims(random.Random(3)), strict=False):
+            model.learn_one(case.x, case.y)
+            for trees in ("trees", "trees_of_answer"):
+                assert model._f.state()["memory"][trees]["deviation"] > 50.0  # nothing is clipped
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e6])
+def test_rare_targets_of_all_sizes_leave_a_sound_model(largest):
+    """Sums of rows, in single precision, are those of the leaves to within what `_check` allows."""
+    rng, model = random.Random(8), river_okl.OKLRegressor()
+    for t in range(3000):
+        x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("xyz")}
+        model.learn_one(x, 0.0 if rng.random() < 0.7 else largest * 10.0 ** rng.uniform(-12.0, 0.0))
+        if t % 100 == 99:
+            model._f._check()

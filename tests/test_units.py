@@ -10,6 +10,7 @@ import pytest
 
 import river_okl
 from tests import streams
+from tests.reference import okl as reference
 
 FIVE = range(5)
 
@@ -256,3 +257,31 @@ def test_shards_in_different_units_are_merged_in_one():
     test = rng.uniform(-1.0, 1.0, size=(300, 2)) * [3.0, 1.0]
     found = [merged.predict_one(dict(enumerate(x))) for x in test.tolist()]
     assert np.abs(np.array(found) - np.sin(2.0 * test[:, 0]) - test[:, 1]).mean() < 0.15
+
+
+def test_units_of_a_drift_match_their_reference():
+    """A sensor that drifts is followed after 10,000 values, until it stops; time and a slow season are not."""
+    rng, model, twin = np.random.default_rng(0), river_okl.OKLRegressor(memory=0), reference.Scaler()
+    for t in range(14_000):
+        season = 3.0 * np.sin(2.0 * np.pi * t / 10_000)
+        x = {"up": t / 100, "down": -min(t, 11_800) / 200, "season": season, "time": float(t)}
+        x = {name: value + (name != "time") * rng.normal() for name, value in x.items()}
+        model.learn_one(x, x["up"])
+        twin.learn(x)
+        if t % 100 == 0:
+            for name, found in model._f.scaler.statistics().items():
+                known = twin.known[name]
+                assert found[:2] == pytest.approx((known.mean, known.variance**0.5), rel=1e-3), (t, name)
+    model._f._check()
+    assert [name for name, known in twin.known.items() if known.follows] == ["up"]
+    assert twin.known["up"].variance < 1.2
+    assert twin.known["season"].variance > 4.0
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_a_sensor_that_drifts_is_learned_as_one_that_does_not(cls):
+    Z = np.random.default_rng(3).normal(size=(20_000, 5))
+    y = targets_of(Z, cls is river_okl.OKLRegressor)
+    drifting = Z + np.arange(len(Z))[:, None] / np.array([100.0, np.inf, np.inf, np.inf, 300.0])
+    still, found = (errors(cls(), X, y)[-3000:].mean() for X in (Z, drifting))
+    assert found < 2.5 * still + 0.01  # not followed: twenty times

@@ -23,13 +23,14 @@ State = dict[str, Any]
 Positions = NDArray[np.int64]
 
 KEPT = (
-    *("scaler", "words", "shares", "weights", "light_weights", "n_classes", "seen", "next_update", "updates"),
+    *("words", "shares", "weights", "light_weights", "n_classes", "seen", "next_update", "updates"),
     *("processes", "linear"),
 )
 OF_CLASSES = "pool", "logistic", "bayes"
-OF_TARGETS = "last_target", "intervals", "target", "centre", "size", "settled", "lowest", "highest"
+OF_TARGETS = "last_target", "intervals", "centre", "size", "settled", "lowest", "highest"
 MEASURES = 5  # of OKLDetector
 MEMORY = 8192  # samples
+RUNNING = 18  # numbers of running statistics; those of a drift followed
 FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
 
@@ -40,7 +41,8 @@ def upgraded(cls: Any, parameters: dict[str, Any], state: State) -> tuple[dict[s
         return parameters, state
     if cls is OKLDetector and len(state["_f"].state.get("scales", ())) == MEASURES:
         own = state["_f"].state
-        return parameters, state | {"_f": Part(own | {"scales": [*own["scales"], np.zeros(0)]})}
+        scales = [*own["scales"], np.zeros(0)]
+        return parameters, state | {"_f": Part(own | {"scaler": _scaler(own["scaler"]), "scales": scales})}
     if cls not in (OKLClassifier, OKLRegressor) or "memory" in parameters:
         return parameters, state
     parameters = parameters | {"memory": MEMORY}
@@ -61,6 +63,7 @@ def _of_classes(f: Any, old: State) -> State:
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_CLASSES)},
+        "scaler": _scaler(old["scaler"]),
         **_with_points(f, old, ("processes", "pool")),
         "today": {"log_weights": log_weights - log_weights.max()},
     }
@@ -80,10 +83,25 @@ def _of_targets(f: Any, old: State) -> State:
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
+        "scaler": _scaler(old["scaler"]),
+        "target": _numbers(old["target"]),
         **_with_points(f, old, ("processes",)),
         "diagonal": new["diagonal"] | diagonal,
         "today": today,
     }
+
+
+def _scaler(old: State) -> State:
+    return old | {"numbers": _numbers(old["numbers"])}
+
+
+def _numbers(old: Any) -> Any:
+    """Return running statistics, in the last dimension, of values that do not drift."""
+    if np.shape(old)[-1:] != (RUNNING,):
+        raise ValueError("running statistics of a version before 0.6.0 are incomplete")
+    doubles, counts = np.split(np.asarray(old), [11], axis=-1)
+    drift = np.zeros((*np.shape(old)[:-1], 2))
+    return np.concatenate([doubles, drift, counts, drift], axis=-1)
 
 
 def _with_points(f: Any, old: State, holders: tuple[str, ...]) -> State:

@@ -474,7 +474,7 @@ class TargetTrees(Trees):
         """Find the robust deviation of the residuals, of some rows."""
         n = len(self.latest)
         some = self.residuals(np.arange(0, n, -(-n // 255)))
-        self.deviation = 1e9 if self.in_full else max(1.4826 * float(np.median(abs(some))), 1e-4)
+        self.deviation = 1e2 if self.in_full else max(1.4826 * float(np.median(abs(some))), 1e-4)
 
     def gradients(self, rows):
         bound, w = single(20.0 * self.deviation), self.latest.weight[rows]

@@ -60,6 +60,7 @@ class Running:
         self.block, self.block_steps = [], 0.0  # values since the last check, and their squared differences
         self.run, self.outliers, self.sudden = 0, [], False
         self.before, self.away, self.patience = None, 0, 0  # (mean, variance, count) before the last change
+        self.level, self.trend, self.rising, self.follows = 0.0, 0.0, 0, False  # of a drift
 
     def run_with(self, value):
         """How many outliers there are in a row with this value."""
@@ -85,6 +86,7 @@ class Running:
         self.mean, self.last, self.variance = ratio * self.mean, ratio * self.last, ratio**2 * self.variance
         self.steps, self.block_steps = ratio**2 * self.steps, ratio**2 * self.block_steps
         self.block, self.outliers = [ratio * v for v in self.block], [ratio * v for v in self.outliers]
+        self.level, self.trend = ratio * self.level, ratio * self.trend
         if self.before:
             self.before = ratio * self.before[0], ratio**2 * self.before[1], self.before[2]
 
@@ -108,8 +110,10 @@ class Running:
         if self.variance == 0.0 and self.count > 8 and known != 0.0:
             self.count, self.block, self.block_steps = 8, [], 0.0
         self.last, self.count = self.last + step, self.count + 1
-        self.variance = (self.variance + known**2 / self.count) * (self.count - 1) / self.count
-        self.mean, self.steps = self.mean + known / self.count, self.steps + (step**2 - self.steps) / self.count
+        n = min(self.count, 10_000)
+        self.variance = (self.variance + known**2 / n) * (n - 1) / n
+        self.mean, self.steps = self.mean + known / n, self.steps + (step**2 - self.steps) / n
+        self.mean += self.trend * self.follows
         return self.check(value, step) if self.count > 8 else None
 
     def now(self):
@@ -119,6 +123,7 @@ class Running:
         """Jump to the level, or the larger unit, of twelve outliers in a row; or back."""
         level, variance = np.mean(self.outliers), np.var(self.outliers)
         self.block, self.block_steps, self.away, self.run, self.outliers = [], 0.0, 0, 0, []
+        self.rising, self.follows = 0, False
         if self.before and self.before[1] > 16.0 * self.variance:  # the larger of two units
             (self.mean, self.variance, self.count), self.before, self.patience = self.before, None, 20
             return
@@ -164,10 +169,28 @@ class Running:
                 self.mean, self.variance, self.count = old
             else:
                 self.mean, self.variance, self.count = np.mean(self.block), variance, n
-            self.before = now
+            self.before, self.rising, self.follows = now, 0, False
+        elif n == 500:
+            self.follow()
         if again or n == 500:
             self.block, self.block_steps = [], 0.0
         return "restart" if again else None
+
+    def follow(self):
+        """Follow a drift after twenty blocks of 500 that all rise or all fall."""
+        mean, variance, steps = np.mean(self.block), np.var(self.block), self.block_steps / 500
+        rise, self.level = mean - self.level, mean
+        around, sign = variance - rise**2 / 12.0, 1 if rise > 0.0 else -1
+        noisy = around < steps and 4.0 * (rise / 500) ** 2 < steps
+        self.rising = 0 if not noisy else min(20, abs(self.rising) + 1) * sign if self.rising * sign > 0 else sign
+        self.trend += (rise / 500 - self.trend) / max(1, abs(self.rising))
+        if abs(self.rising) < 20:
+            self.follows = False
+        elif self.follows:
+            self.count = min(self.count, 1000)
+        elif self.variance > 40.0 * variance:
+            self.follows, self.count = True, 500
+            self.mean, self.variance = mean + 0.5 * rise, max(around, 0.1 * variance)
 
 
 class Scaler:
@@ -252,7 +275,7 @@ class Scaler:
             before, self.units[name] = self.units.get(name, (0.0, 0.0)), (centre, size)
             far = abs(centre - before[0]) > 2.0 * since / known.count * before[1]
             far = far and (known.count > 60 or abs(known.last - centre) > 1.5 * size)
-            if name in self.centred and far:  # the feature drifts
+            if known.follows or (name in self.centred and far):  # the feature drifts
                 self.settled.discard(name)
             elif name in self.settled:
                 found[name] = before[1] / size, (before[0] - centre) / size

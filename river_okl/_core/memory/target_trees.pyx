@@ -22,7 +22,7 @@ cdef double RIDGE = 10.0        # λ
 cdef double LEAST_ROWS = 10.0   # of a branch
 cdef double SPLIT = 20.0, LEAF = 5.0    # bounds of residuals, in robust deviations
 cdef double NORMAL = 1.4826     # standard deviations per median of |residual| of a normal distribution
-cdef double LEAST_DEVIATION = 1e-4, LARGEST_DEVIATION = 1e9  # in standard deviations of the target
+cdef double LEAST_DEVIATION = 1e-4, LARGEST_DEVIATION = 1e2  # in standard deviations of the target
 
 
 cdef float selected(float *numbers, Py_ssize_t n, Py_ssize_t k) noexcept:

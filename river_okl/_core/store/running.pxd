@@ -21,6 +21,8 @@ cdef struct Running:
     double block_mean, block_square, block_steps  # statistics of the values since the last check of the unit
     double run_mean, run_square  # statistics of the outliers in a row
     double other, other_variance  # mean and variance before the last change
+    double before               # the mean of the block before; 0 if there is none
+    double trend                # rise per value, over blocks that rise
     int32_t count               # values, up to LARGEST_COUNTED
     int32_t other_count         # the count before the last change; 0: that time is forgotten
     int32_t away                # values since the change, up to LARGEST_COUNTED
@@ -28,6 +30,8 @@ cdef struct Running:
     int16_t run                 # outliers in a row, fewer than RUN
     int8_t sudden               # whether the first of them was far from the value before
     int8_t patience             # blocks before the unit may become smaller again
+    int8_t rising               # blocks, one after the other, each higher than the one before; negative: lower
+    int8_t follows              # whether this is a drift, so that the mean moves with the trend
 
 
 cdef enum Event:

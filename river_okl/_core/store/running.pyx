@@ -13,6 +13,11 @@ less in a block, but its differences stay as they are.  ``FIRST`` values are eno
 ``KNOWN``, where outliers are not detected, and after a change.  ``BLOCK`` values that vary by less than
 ``UNIT`` of the standard deviation are always a change.
 
+A drift: the means of ``DRIFTING`` blocks rise one after the other, all of the ``MEMORY``, and the variance is mostly
+that of the rise.  Then the statistics are those of the latest block, and the mean follows the line.  Levels that
+alternate and seasons of fewer than 2 ``MEMORY`` values do not do that.  In time, and in a smooth series, consecutive
+values are alike: there the level is worth more than what is left without it.
+
 For ``REMEMBERED`` values the statistics before a change are remembered.  If values return to them, the change was a
 visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.
 """
@@ -42,16 +47,19 @@ cdef double UNIT = 1e-2
 cdef int32_t FIRST = 25
 cdef double FIRST_UNIT = 0.1        # ``UNIT`` for the first values
 cdef int8_t PATIENCE = 20           # blocks in which a unit of two sizes does not become smaller
+cdef int8_t DRIFTING = MEMORY // BLOCK  # blocks
+cdef double MOSTLY = 40.0           # least variance that is mostly of a drift, in that of a block
 
 # The layout of a ``Running``, and the bounds of a state.
 cdef object doubles = (
     "mean", "variance", "last", "steps", "block_mean", "block_square", "block_steps", "run_mean", "run_square", "other",
-    "other_variance",
+    "other_variance", "before", "trend",
 )
 cdef object squares = ("variance", "steps", "block_square", "block_steps", "run_square", "other_variance")
 cdef object integers = {
     **{name: ("i4", LARGEST_COUNTED) for name in ("count", "other_count", "away")},
     **{"block": ("i2", BLOCK - 1), "run": ("i2", RUN - 1), "sudden": ("i1", 1), "patience": ("i1", PATIENCE)},
+    "rising": ("i1", DRIFTING), "follows": ("i1", 1),
 }
 cdef double largest = LARGEST * ROUNDED
 LAYOUT = np.dtype([
@@ -62,7 +70,9 @@ HIGHEST = np.array([
     *[4.0 * BLOCK * LARGEST * largest if name in squares else largest for name in doubles],
     *[most for _, most in integers.values()],
 ])
-LOWEST = np.array([-largest if name in doubles and name not in squares else 0.0 for name in NUMBERS])
+LOWEST = np.array([
+    -largest if name in doubles and name not in squares else -DRIFTING if name == "rising" else 0.0 for name in NUMBERS
+])
 assert LAYOUT.itemsize == sizeof(Running)
 
 
@@ -103,6 +113,8 @@ cdef Event update(Running *numbers, double value) noexcept nogil:
     numbers.mean += delta * gain
     numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
     numbers.steps += (step * step - numbers.steps) * gain
+    if numbers.follows:
+        numbers.mean += numbers.trend
     return check_unit(numbers, value, step) if numbers.count > KNOWN else NONE
 
 
@@ -137,7 +149,7 @@ cdef void change(Running *numbers) noexcept nogil:
             numbers.count = min(numbers.count, RELEARN)
         else:
             numbers.variance, numbers.count, numbers.steps = variance, RUN, 2.0 * variance
-    numbers.away = numbers.run = 0
+    numbers.away = numbers.run = numbers.rising = numbers.follows = 0
     numbers.run_mean = numbers.run_square = 0.0
 
 
@@ -190,9 +202,34 @@ cdef Event check_unit(Running *numbers, double value, double step) noexcept nogi
         numbers.count, numbers.mean, numbers.variance = numbers.block, numbers.block_mean, variance
         numbers.steps = numbers.block_steps * share
         numbers.away = 0
+    if again:
+        numbers.rising = numbers.follows = 0
+    elif numbers.block == BLOCK:
+        follow(numbers, variance, numbers.block_steps * share)
     if again or numbers.block == BLOCK:
         clear_block(numbers)
     return RESTART if again else NONE
+
+
+cdef void follow(Running *numbers, double variance, double steps) noexcept nogil:
+    """Follow a drift, if this block of values, with this variance and mean squared step, is part of one."""
+    cdef double trend = (numbers.block_mean - numbers.before) / BLOCK
+    cdef double noise = variance - trend * trend * BLOCK * BLOCK / 12.0  # around a line
+    numbers.before = numbers.block_mean
+    if not (noise < steps and 4.0 * trend * trend < steps):  # consecutive values are alike, or the line's own
+        numbers.rising = 0
+    elif trend > 0.0:
+        numbers.rising = min(max(0, numbers.rising) + 1, DRIFTING)
+    else:
+        numbers.rising = max(min(0, numbers.rising) - 1, -DRIFTING)
+    numbers.trend += (trend - numbers.trend) / max(1, numbers.rising, -numbers.rising)
+    if -DRIFTING < numbers.rising < DRIFTING:
+        numbers.follows = False
+    elif numbers.follows:
+        numbers.count = min(numbers.count, 2 * BLOCK)
+    elif numbers.variance > MOSTLY * variance:
+        numbers.follows, numbers.count = True, BLOCK
+        numbers.mean, numbers.variance = numbers.block_mean + 0.5 * BLOCK * trend, fmax(noise, 0.1 * variance)
 
 
 def numbers_of(records):

@@ -207,12 +207,14 @@ cdef class Scaler(Features):
         return sqrt(feature.values.variance + (feature.values.mean - centre[0]) * (feature.values.mean - centre[0]))
 
     cdef bint drifts(self, const Feature *feature, double centre, double size) noexcept nogil:
-        """Whether the mean of the values since the last ``settle`` is far from that of the values before.
+        """Whether values drift, or the mean of those since the last ``settle`` is far from that of the values before.
 
         As that may be chance at first, the last value must then be far from the mean, too, as it is if a feature rises.
         """
         cdef const Running *values = &feature.values
         cdef double share = <double> (self.seen - self.settled_at) / min(values.count, MEMORY)
+        if values.follows:
+            return True
         if not feature.centred or fabs(centre - feature.centre) <= DRIFTING * share * feature.size:
             return False
         return values.count > ESTABLISHED or fabs(values.last - centre) > RISING * size
