@@ -25,7 +25,7 @@ from river.datasets import synth
 
 import river_okl
 from benchmarks import filters
-from river_okl.cli import plot
+from river_okl import plot
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 PLACES = [  # of a label, in points from its dot

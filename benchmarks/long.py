@@ -25,8 +25,7 @@ from river.datasets import synth
 from benchmarks import figures, runner, untuned
 from benchmarks.streams import STREAMS as SHORT
 from benchmarks.streams import Sample, Stream, as_bool, dense
-from river_okl import datasets
-from river_okl.cli import plot
+from river_okl import datasets, plot
 
 ROWS = 100_000
 WINDOWS = 50  # of a curve

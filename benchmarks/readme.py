@@ -211,7 +211,7 @@ def draw() -> None:
     from matplotlib.figure import Figure
 
     from benchmarks import figures
-    from river_okl.cli import plot
+    from river_okl import plot
 
     found = cells(0, UNSEEN)
     points, spreads = {}, {}

@@ -15,13 +15,13 @@ from typing import Any
 import river_okl
 from river_okl import distributed
 from river_okl.algorithms.features import KernelFeatures
-from river_okl.algorithms.okl import OKL
 from river_okl.model import (
     CompiledModel,
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
     LabelModel,
+    SumModel,
     SupervisedModel,
     TargetModel,
 )
@@ -52,8 +52,9 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     "model": (
         "Classifiers and regressors",
         (SupervisedModel,),
-        "learn_one learn_many learn_stream explain_one debug_one",
+        "learn_one learn_many learn_stream",
     ),
+    "sum": ("Classes of a single kernel machine", (SumModel,), "explain_one debug_one"),
     "classifier": (
         "Classifiers",
         (KernelClassifier, LabelModel),
@@ -71,7 +72,11 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         (KernelEstimator,),
         "n_support_vectors support_vectors norm kernel_in_use",
     ),
-    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights feature_importances kernel_in_use"),
+    "mixture": (
+        "OKLClassifier and OKLRegressor",
+        (river_okl.OKLClassifier, river_okl.OKLRegressor),
+        "contributions_one debug_one experts feature_weights feature_importances kernel_in_use",
+    ),
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
     "transformer": (

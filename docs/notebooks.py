@@ -1,4 +1,4 @@
-"""The notebooks of examples/notebooks/, made from tutorials and executed.
+"""The notebooks of examples/notebooks/, made from pages and executed.
 
     python -m docs.notebooks    # needs nbclient, nbformat and ipykernel
 
@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "notebooks"
-NAMES = "tutorial", "tutorial-alarms", "tutorial-regression"  # on data that River brings
+NAMES = "tutorial", "tutorial-alarms", "tutorial-regression", "explaining"  # on data that River brings
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

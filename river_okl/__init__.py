@@ -10,6 +10,8 @@ The map of the house::
     model.py        river's protocol: predictions, mini-batches, support vectors; models that step over f
     predictive.py   models that predict a distribution: Gaussian processes, single and mixed
     intervals.py    prediction intervals behind transformers
+    contributions.py  what each feature contributes to a prediction
+    plot.py         pictures of contributions, models and learning curves
     labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
     series.py       transformers: dates, lags of targets that may come late
@@ -23,7 +25,7 @@ The map of the house::
     datasets.py     the papers' data sets
     files/          tables and libsvm files as streams, and models that keep the schema of their file
     progress.py     a progress bar
-    cli/            the command: arguments, the benchmark, what it writes, plots
+    cli/            the command: arguments, the benchmark, what it writes
     _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock, the
                     detector; and
         store/      arrays that are declared once
@@ -65,4 +67,4 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_modules()})
+        return [*sorted(_modules()), "__version__"]

@@ -59,6 +59,8 @@ from river_okl.checkpoint import load as load
 from river_okl.checkpoint import loads as loads
 from river_okl.checkpoint import save as save
 from river_okl.checks import PerClass as PerClass
+from river_okl.contributions import Contributions as Contributions
+from river_okl.contributions import contributions_one as contributions_one
 from river_okl.intervals import predict_interval_one as predict_interval_one
 from river_okl.late import LateLabels as LateLabels
 from river_okl.merging import merge as merge

@@ -226,7 +226,7 @@ class UnsupervisedModel(CompiledModel):
 
 
 class SupervisedModel(KernelEstimator):
-    """Base of classifiers and regressors, with mini-batches and explanations."""
+    """Base of classifiers and regressors, with mini-batches."""
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
@@ -276,52 +276,6 @@ class SupervisedModel(KernelEstimator):
         """Raise if a target is invalid."""
         raise NotImplementedError
 
-    @locked
-    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        """Return the support vectors with their contributions to the prediction for x, largest absolute value first.
-
-        With more than two classes, the class with the largest sum of contributions is explained. A mixture may predict
-        another one.
-        """
-        return self._explained(x)
-
-    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
-        points, each = self._contributions(x)
-        column = each[:, each.sum(axis=0).argmax()]
-        return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
-
-    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
-        """Return the support vectors and their contributions: an array of shape (support vectors, classes or 1)."""
-        raise NotImplementedError
-
-    @locked
-    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """Return a table of the five support vectors that contribute most to the prediction for x.
-
-        For `OKLClassifier` and `OKLRegressor` a second table lists the five experts with the largest mixture weights.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        decimals
-            Number of decimals in the tables.
-
-        """
-        return self._debugged(x, decimals)
-
-    def _debugged(self, x: Any, decimals: int) -> str:
-        explained = self._explained(x)
-        top, others = explained[:5], explained[5:]
-        names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
-        total = sum(contribution for _, contribution in explained)
-        values = [*(c for _, c in top), sum(c for _, c in others), total]
-        table = utils.pretty.print_table(
-            headers=["Support vector", "Contribution"],
-            columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
-        )
-        return str(table)
-
 
 class TargetModel(SupervisedModel, base.MiniBatchRegressor):
     """A regressor."""
@@ -345,7 +299,51 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
         self._labels.check(targets, type(self).__name__, multiclass=self._multiclass)
 
 
-class KernelModel(SupervisedModel):
+class SumModel(SupervisedModel):
+    """A model whose prediction is a sum over its support vectors, which explain it."""
+
+    @locked
+    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
+        """Return the support vectors with their contributions to the prediction for x, largest absolute value first.
+
+        With more than two classes, the class with the largest sum of contributions is explained.
+        """
+        return self._explained(x)
+
+    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
+        points, each = self._contributions(x)
+        column = each[:, each.sum(axis=0).argmax()]
+        return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+
+    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
+        """Return the support vectors and their contributions: an array of shape (support vectors, classes or 1)."""
+        raise NotImplementedError
+
+    @locked
+    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
+        """Return a table of the five support vectors that contribute most to the prediction for x.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        decimals
+            Number of decimals in the table.
+
+        """
+        explained = self._explained(x)
+        top, others = explained[:5], explained[5:]
+        names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
+        total = sum(contribution for _, contribution in explained)
+        values = [*(c for _, c in top), sum(c for _, c in others), total]
+        table = utils.pretty.print_table(
+            headers=["Support vector", "Contribution"],
+            columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
+        )
+        return str(table)
+
+
+class KernelModel(SumModel):
     """A model that predicts f(x), or a sum of functions, and updates f."""
 
     _default_loss: optim.losses.Loss
@@ -599,7 +597,7 @@ class KernelClassifier(KernelModel, LabelModel):
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
-    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
         """Return the predicted label, one of those seen so far; None before the first."""
         f = self._f
         lock = f.lock

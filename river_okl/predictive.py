@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from river import proba
+from river import base, proba
 from river.utils.dataframe import to_native_series
 from scipy import special
 
 from river_okl._core.function.protocol import learn_new_label
 from river_okl.checks import check_between, check_key, check_target, check_weight
 from river_okl.frames import Rows, frame_of, label_frame, label_series, rows_of
-from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, locked
+from river_okl.model import LabelModel, SupervisedModel, TargetModel, locked
 
 
 class PredictiveModel(SupervisedModel):
@@ -65,10 +65,6 @@ class PredictiveModel(SupervisedModel):
     def _coefficients(self) -> NDArray[np.float64]:
         return self._f.coefficients()
 
-    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
-        each, positions = self._f.contributions(x), list(self._f.supports)
-        return [self._point(i) for i in positions], each[positions]
-
 
 class PredictiveRegressor(PredictiveModel, TargetModel):
     """A regressor that predicts a mean and a standard deviation."""
@@ -84,9 +80,19 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         with self._f.lock:
             self._f.learn(x, y, w)
 
+    @overload
+    def predict_one(
+        self, x: dict[Hashable, Any], *, with_dist: Literal[False] = False, key: Hashable = None, **kwargs: Any
+    ) -> float: ...
+
+    @overload
+    def predict_one(
+        self, x: dict[Hashable, Any], *, with_dist: Literal[True], key: Hashable = None, **kwargs: Any
+    ) -> proba.Gaussian: ...
+
     def predict_one(
         self, x: dict[Hashable, Any], *, with_dist: bool = False, key: Hashable = None, **kwargs: Any
-    ) -> Any:
+    ) -> float | proba.Gaussian:
         """Return the predicted target.
 
         Parameters
@@ -216,7 +222,9 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         names = self._labels.names
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
-    def predict_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> Any:
+    def predict_one(
+        self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any
+    ) -> base.typing.ClfTarget | None:
         """Return the predicted label, one of those seen so far; None before the first.
 
         Parameters

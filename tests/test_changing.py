@@ -203,6 +203,7 @@ def test_a_sample_is_learned_as_it_was_at_one_moment(cls, action):
 
 QUESTIONS = [
     *("predict_one", "predict_proba_one", "decision_function_one", "explain_one", "debug_one", "predict_interval_one"),
+    "contributions_one",
     *("score_one", "transform_one"),
 ]
 

@@ -656,8 +656,8 @@ def test_random_actions(cls, seed):
             model.learn_one(xs[i], y, rng.choice([1.0, 0.5, 0.0, 8.0]), key=key)
             rule.learn(i, key)
         elif action < 0.95:
-            model.explain_one(xs[i])
-            rule.look(i)
+            model.contributions_one(xs[i], samples=2)
+            rule.put_aside()
         else:
             model = pickle.loads(pickle.dumps(model))
             rule.put_aside()

@@ -157,6 +157,8 @@ class Life(RuleBasedStateMachine):
         repr(self.other), self.other._raw_memory_usage, self.other.clone()
         if hasattr(self.other, "explain_one") and not self.is_late:
             self.other.explain_one(x)
+        if hasattr(self.other, "contributions_one"):
+            self.other.contributions_one(x, samples=2)
 
     @rule(bad=st.sampled_from(BAD))
     def reject(self, bad):

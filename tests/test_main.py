@@ -512,6 +512,6 @@ def test_bad_files_are_one_line(capsys, path, text, args, expected):
 
 
 def test_plot_without_matplotlib(capsys, monkeypatch):
-    monkeypatch.delattr("river_okl.cli.plot", raising=False)
-    monkeypatch.setitem(sys.modules, "river_okl.cli.plot", None)
+    monkeypatch.delattr("river_okl.plot", raising=False)
+    monkeypatch.setitem(sys.modules, "river_okl.plot", None)
     assert "pip install 'river_okl[plot]'" in complaint(capsys, "--plot", "a.png")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from river import datasets, preprocessing
@@ -11,7 +13,8 @@ from river_okl.cli.race import Contestant, Point
 from tests.discovery import learn
 
 colors = pytest.importorskip("matplotlib.colors")
-from river_okl.cli import outputs, plot  # noqa: E402
+from river_okl import plot  # noqa: E402
+from river_okl.cli import outputs  # noqa: E402
 
 
 def bananas(n=300):
@@ -140,3 +143,22 @@ def test_many_models_are_distinguishable():
     lines = plot.learning_curves(results).axes[0].lines
     assert len(lines) == 15
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 15
+
+
+def test_a_waterfall_leads_from_the_base_to_the_prediction():
+    model = learn(OKLClassifier(), bananas(300))
+    found = model.contributions_one({"1": 0.5, "2": -1.0})
+    ax = found.plot()
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
+    assert ends[0][0] == pytest.approx(found.base) and ends[-1][1] == pytest.approx(found.prediction)
+    assert all(before[1] == pytest.approx(after[0]) for before, after in itertools.pairwise(ends))
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == [f"{name} = {found.sample[name]:g}" for name in found]
+
+
+def test_importances_are_bars():
+    model = learn(OKLClassifier(), bananas(300))
+    ax = plot.importances(preprocessing.StandardScaler() | model, n=1)
+    assert [bar.get_width() for bar in ax.patches] == [max(model.feature_importances.values())]
+    with pytest.raises(TypeError, match="KernelPerceptronClassifier has no feature_importances"):
+        plot.importances(KernelPerceptronClassifier())

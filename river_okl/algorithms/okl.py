@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import utils
 
 from river_okl._core.mixture.batch import predictions
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
@@ -19,6 +18,7 @@ from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.store.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
+from river_okl.contributions import SAMPLES, Asked, Contributions, check_samples, chosen, explained, read
 from river_okl.frames import Rows
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
@@ -26,6 +26,12 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
 LARGEST_MEMORY = 2**20  # samples
+PARTS = {  # of the answer, by the names of experts
+    **dict.fromkeys(("process", "pool"), "kernels"),
+    **dict.fromkeys(("linear", "quadratic", "logistic", "diagonal"), "linear models"),
+    **dict.fromkeys(("stack", "correction"), "stack of all"),
+    "bayes": "naive Bayes",
+}
 
 
 class OKL(PredictiveModel):
@@ -104,13 +110,39 @@ class OKL(PredictiveModel):
         """
         return named(self._f.memory.importances())
 
-    def _debugged(self, x: Any, decimals: int) -> str:
-        highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
-        table = utils.pretty.print_table(
-            headers=["Expert", "Weight"],
-            columns=[[name for name, _ in highest], [f"{weight:.{decimals}f}" for _, weight in highest]],
-        )
-        return f"{super()._debugged(x, decimals)}\n\n{table}"
+    def _asked(self) -> Asked:
+        return Asked(lambda rows: predictions(self._f, rows, wait=False), lambda: [], self._f.lock)
+
+    def _explained(self, x: Any, samples: int, label: Any = None) -> Contributions:
+        check_samples(samples)
+        if isinstance(x, dict):  # read once, because its values may run code of their own
+            x = {name: read(name, value) for name, value in dict(x).items()}
+        background = [self._f.background.sample(i) for i in chosen(len(self._f.background), samples)]
+        asked = self._asked()
+        return explained(asked.ask, asked.labels(), x, background, label)
+
+    @locked
+    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
+        """Return the prediction for x, the ten largest contributions of features, and the parts it comes from.
+
+        The contributions, which are those of `contributions_one`, and the base add up to the prediction.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        decimals
+            Number of decimals in the table.
+
+        """
+        parts: dict[str, float] = {}
+        for name, weight in self._f.expert_weights:
+            kind = name.partition("(")[0]
+            part = PARTS.get(kind, kind)
+            parts[part] = parts.get(part, 0.0) + weight
+        shares = sorted(((weight, part) for part, weight in parts.items() if weight >= 0.005), reverse=True)
+        of = ", ".join(f"{part} {weight:.0%}" for weight, part in shares)
+        return f"{self._explained(x, SAMPLES).shown(decimals)}\n\nfrom {of}"
 
 
 class OKLClassifier(OKL, PredictiveClassifier):
@@ -167,7 +199,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator
       feature the second time it is learned. The scale of an indicator does not depend on its rarity. Strings
       seen once cost a fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an
-      indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+      indicator. `feature_weights` names indicators `colour=red` and `size=None`.
     - **Units of features.** The mean and standard deviation by which a feature is scaled stay fixed between
       two scheduled updates. Updates become rarer, but are at most 2,000 samples apart. At an update the
       current statistics come into force, and everything learned in the old unit is converted. A feature whose
@@ -202,8 +234,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
       least three times heavier), the heavy ones no longer count in the mean weight, so that they do not
       silence the following samples.
     - **A third label.** When it arrives, state carries over, except the stacked regression, which restarts.
-    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the weighted
-      mean of the processes and the pool. Linear models, nearest neighbours and trees have no support vectors.
+    - **Explanations.** `contributions_one` compares a prediction with those for background samples, which are
+      128 of the latest ones. Support vectors explain only the processes and the pool.
 
     References
     ----------
@@ -252,6 +284,31 @@ class OKLClassifier(OKL, PredictiveClassifier):
             dictionary=min(DICTIONARY, points // 2),
             each=each,
         )
+
+    @locked
+    def contributions_one(self, x: dict[Hashable, Any], *, label: Any = None, samples: int = SAMPLES) -> Contributions:
+        """Return what each feature contributes to the probability of a label; they add up.
+
+        The mean prediction for background samples, `base`, and the contributions add up to `prediction`. Background
+        samples are drawn from 128 that are kept, evenly from the latest `memory` ones. Asking changes nothing that is learned.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        label
+            The label whose probability is explained; None: the most probable one.
+        samples
+            Number of background samples; the time is proportional to it and to the number of features.
+
+        """
+        return self._explained(x, samples, label)
+
+    def _asked(self) -> Asked:
+        names = list(self._labels.names)
+        if len(names) < 2:
+            return Asked(lambda rows: np.ones((len(rows), 1)), lambda: names, self._f.lock)
+        return super()._asked()._replace(labels=lambda: names)
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)
@@ -346,8 +403,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
       equal weights to 1. They apply in full to the Gaussian processes and the linear regressions. For the
       stacked regression, the trees, the intervals and the mixture weights they are capped at 1. Heavy first
       samples are forgotten in the mean weight, as in `OKLClassifier`.
-    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the
-      processes. Linear regressions, nearest neighbours and trees have no support vectors.
+    - **Explanations.** `contributions_one` compares a prediction with those for background samples, which are
+      128 of the latest ones. Support vectors explain only the processes.
 
     References
     ----------
@@ -382,6 +439,27 @@ class OKLRegressor(OKL, PredictiveRegressor):
         super().__init__(
             kernel, budget=budget, scale=scale, pending=pending, memory=memory, points=budget, dictionary=budget
         )
+
+    @locked
+    def contributions_one(self, x: dict[Hashable, Any], *, samples: int = SAMPLES) -> Contributions:
+        """Return what each feature contributes to the prediction, in units of the target.
+
+        The mean prediction for background samples, `base`, and the contributions add up to `prediction`. Background
+        samples are drawn from 128 that are kept, evenly from the latest `memory` ones. Asking changes nothing that is learned.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        samples
+            Number of background samples; the time is proportional to it and to the number of features.
+
+        """
+        return self._explained(x, samples)
+
+    def _asked(self) -> Asked:
+        every = super()._asked()
+        return every._replace(ask=lambda rows: every.ask(rows)[:, :1])
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         return self._f.predict(x)

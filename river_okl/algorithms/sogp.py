@@ -12,17 +12,19 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE, normal
 from river_okl._core.gaussian.process import Process
 from river_okl.checks import check_between, check_dictionary, check_positive
 from river_okl.kernels import Kernel
-from river_okl.model import locked
+from river_okl.model import Points, SumModel, locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 
-class SOGP(PredictiveModel):
+class SOGP(PredictiveModel, SumModel):
     """Shared by both tasks."""
 
     _make = Process
@@ -52,6 +54,10 @@ class SOGP(PredictiveModel):
             noise=noise,
             numeric=isinstance(self, PredictiveRegressor),
         )
+
+    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
+        each, positions = self._f.contributions(x), list(self._f.supports)
+        return [self._point(i) for i in positions], each[positions]
 
 
 class SOGPClassifier(SOGP, PredictiveClassifier):

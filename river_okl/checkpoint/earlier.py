@@ -64,6 +64,7 @@ def _of_classes(f: Any, old: State) -> State:
         **new,
         **{name: old[name] for name in (*KEPT, *OF_CLASSES)},
         "scaler": _scaler(old["scaler"]),
+        "background": new["background"] | {"values": np.zeros((len(_names(old)), 0))},
         **_with_points(f, old, ("processes", "pool")),
         "today": {"log_weights": log_weights - log_weights.max()},
     }
@@ -84,6 +85,7 @@ def _of_targets(f: Any, old: State) -> State:
         **new,
         **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
         "scaler": _scaler(old["scaler"]),
+        "background": new["background"] | {"values": np.zeros((len(_names(old)), 0))},
         "target": _numbers(old["target"]),
         **_with_points(f, old, ("processes",)),
         "diagonal": new["diagonal"] | diagonal,

@@ -227,7 +227,7 @@ class Job:
                 say(f"river_okl: interrupted: {self.options.save} is as it was before, the model so far is in {path}")
             river_okl.save(self._with_schema(pipeline), path)
         if self.options.plot:
-            from river_okl.cli import plot
+            from river_okl import plot
 
             error = "mean absolute error" if self.is_regression else "error rate"
             figure = plot.learning_curves(trained, error=error)
@@ -248,7 +248,7 @@ def _check(options: argparse.Namespace) -> None:
     )
     if options.plot:  # an unusable file name fails before the benchmark, not after it
         try:
-            from river_okl.cli import plot
+            from river_okl import plot
         except ImportError:
             raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)

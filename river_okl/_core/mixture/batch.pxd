@@ -25,7 +25,7 @@ cdef class Batch(Owner):
     cdef double[KERNELS][BLOCK] self_similarity
     cdef double[PROCESSES][BLOCK] variance
 
-    cdef int ask(self, object rows, Py_ssize_t start, Py_ssize_t end, double z, double *out) except -1
+    cdef int ask(self, object rows, Py_ssize_t start, Py_ssize_t end, double z, bint wait, double *out) except -1
     cdef int compare(self, Py_ssize_t b) except -1
     cdef void predict(self, Py_ssize_t i) noexcept
     cdef void take(self, Py_ssize_t b) noexcept

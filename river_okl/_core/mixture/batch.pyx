@@ -23,11 +23,11 @@ from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport free_sample
 
 
-def predictions(Mixture mixture not None, rows, double z=1.0):
+def predictions(Mixture mixture not None, rows, double z=1.0, bint wait=True):
     """Return the predictions of all rows, a ``Frame`` or a list of dicts: an array with a row for each.
 
     The columns are the probabilities of the classes; for a target its mean, and the half width of the interval with
-    the coverage of z standard deviations.
+    the coverage of z standard deviations.  ``wait``: whether the rows may wait for labels that come late.
     """
     cdef Py_ssize_t i, n = len(rows), columns = mixture.n_reported()
     cdef Batch batch
@@ -39,7 +39,7 @@ def predictions(Mixture mixture not None, rows, double z=1.0):
             mixture.distances.gather(mixture.processes.dictionary())
         for i in range(0, n, BLOCK):
             PyErr_CheckSignals()
-            batch.ask(rows, i, min(i + BLOCK, n), z, &out[i, 0])
+            batch.ask(rows, i, min(i + BLOCK, n), z, wait, &out[i, 0])
     finally:
         mixture.end_batch()
     return found
@@ -70,7 +70,7 @@ cdef class Batch(Owner):
         for b in range(BLOCK):
             free_sample(&self.samples[b])
 
-    cdef int ask(self, rows, Py_ssize_t start, Py_ssize_t end, double z, double *out) except -1:
+    cdef int ask(self, rows, Py_ssize_t start, Py_ssize_t end, double z, bint wait, double *out) except -1:
         """Write the predictions of rows ``start`` to ``end``."""
         cdef Mixture mixture = self.mixture
         cdef Py_ssize_t b, i
@@ -88,6 +88,7 @@ cdef class Batch(Owner):
             self.take(b)
             mixture.ask_next(&self.samples[b], self.encoded[b], self.rest[b])
             mixture.report(z, out + b * mixture.n_reported())
+            mixture.asked = wait
         mixture.processes.predicted = False
         return 0
 

@@ -35,5 +35,5 @@ cdef class Expert(Table):
     cdef Py_ssize_t evict(self, const double *process_weights) noexcept
     cdef int claim(self, Py_ssize_t i) except -1
     # Explanations
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
+    cdef void add_coefficients(self, const double *weight, double *out) noexcept
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept

@@ -59,8 +59,8 @@ cdef class Expert(Table):
 
     # Explanations and state -------------------------------------------------------------------------------------------
 
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
-        """Add the coefficients of its points, weighted like its predictions; if ``at_sample``, their contributions."""
+    cdef void add_coefficients(self, const double *weight, double *out) noexcept:
+        """Add the coefficients of its points, weighted like its predictions."""
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         """Add the weight of its predictions to the metric that it uses."""

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from river_okl._core.mixture.background cimport Background
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.judgement cimport Judgement
@@ -18,6 +19,7 @@ cdef class Mixture(ScaledPoints):
     cdef Slopes slopes
     cdef readonly Memory memory
     cdef bint measures_points               # whether experts need the distances to all points
+    cdef readonly Background background     # samples that predictions are compared with
     cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions
     cdef tuple holders                      # experts that reference points, in the order in which they evict
@@ -78,4 +80,3 @@ cdef class Mixture(ScaledPoints):
     cdef int update(self) except -1
     # Reading
     cdef bint referenced(self, Py_ssize_t i) noexcept
-    cdef object explained(self, bint at_sample)

@@ -111,7 +111,8 @@ cdef class Mixture(ScaledPoints):
         """Make the experts, which are listed now, the judgements and the detector of changes parts of the mixture."""
         today.name, then.name = "today", "then"
         self.today, self.then = today, then
-        self.experts += today, then
+        self.background = Background(self.scaler, self.memory.max_rows)
+        self.experts += self.background, today, then
         for expert in self.experts:
             self.contain(expert.name, expert)
         self.change = self.contain("change", change)
@@ -504,22 +505,11 @@ cdef class Mixture(ScaledPoints):
 
     def coefficients(self):
         """Return the coefficients of points in the mixture's mean, kernels and scales aside: (points, columns)."""
-        return self.explained(False)
-
-    def contributions(self, sample):
-        """Return what each point adds to the mixture's mean at a sample: an array (points, columns).
-
-        Experts without coefficients of points contribute nothing.
-        """
-        self.evaluate(sample)
-        return self.explained(True)
-
-    cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, self.processes.columns))
         cdef double[:, ::1] view = out
         if self.points.n:
             for expert in self.experts:
-                (<Expert> expert).explain(self.today.weight + (<Expert> expert).first, at_sample, &view[0, 0])
+                (<Expert> expert).add_coefficients(self.today.weight + (<Expert> expert).first, &view[0, 0])
         return out
 
     @property

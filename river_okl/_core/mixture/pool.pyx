@@ -220,12 +220,12 @@ cdef class Pool(Expert):
 
     # Explanations and state -------------------------------------------------------------------------------------------
 
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
+    cdef void add_coefficients(self, const double *weight, double *out) noexcept:
         cdef Py_ssize_t o, r, columns = self.per_class.n
         for r in range(self.points.n):
             self.gather(r, self.of_point)  # not ``score``, from which the sample is learned
             for o in range(columns):
-                out[r * columns + o] += weight[0] * self.of_point[o] * (self.row[r] if at_sample else 1.0)
+                out[r * columns + o] += weight[0] * self.of_point[o]
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         metrics[metric] += weight[0]

@@ -465,7 +465,7 @@ cdef class Processes(Expert):
 
     # Explanations and state -------------------------------------------------------------------------------------------
 
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
+    cdef void add_coefficients(self, const double *weight, double *out) noexcept:
         cdef Py_ssize_t e, o, r
         cdef Posterior posterior
         for e in range(PROCESSES):
@@ -474,9 +474,7 @@ cdef class Processes(Expert):
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.covariance.capacity, self.alpha)
                 for r in range(self.n):
-                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
-                        self.k[e // POSTERIORS][r] if at_sample else 1.0
-                    )
+                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r]
 
     cdef double norm2(self, const double *weight) noexcept:
         """Return ‖E f‖² over all columns, averaged over the processes by these weights."""

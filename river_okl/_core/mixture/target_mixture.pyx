@@ -413,7 +413,7 @@ cdef class TargetMixture(Mixture):
             names, weights = names + ["mean target"], weights + [share[2]]
         return [*zip(names, weights)]
 
-    cdef object explained(self, bint at_sample):
+    def coefficients(self):
         out = np.zeros((self.points.n, 1))
         cdef double[:, ::1] view = out
         cdef Py_ssize_t e
@@ -427,7 +427,7 @@ cdef class TargetMixture(Mixture):
                 (<TargetJudgement> self.then).count(other)
                 for e in range(PROCESSES):
                     weight[e] = share[0] * weight[e] + share[1] * other[e]
-            self.processes.explain(weight, at_sample, &view[0, 0])
+            self.processes.add_coefficients(weight, &view[0, 0])
         return out * self.size
 
     def state(self):

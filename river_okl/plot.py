@@ -1,5 +1,7 @@
 """Plots of models and benchmarks; needs matplotlib (``pip install 'river_okl[plot]'``).
 
+* `waterfall` - what each feature contributes to a prediction.
+* `importances` - the relevance of features for a model.
 * `decision_surface` - the predictions of a model of two features, with its support vectors.
 * `learning_curves` - error, support vectors and time per sample along a stream.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import itertools
 import pathlib
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,12 +22,15 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from river import base, compose
 
-from river_okl.cli.race import Contestant
+from river_okl.contributions import LISTED, Contributions
 from river_okl.model import LabelModel, SupervisedModel
+
+if TYPE_CHECKING:
+    from river_okl.cli.race import Contestant
 
 Grid = NDArray[np.float64]
 
-__all__ = ["check_file", "decision_surface", "learning_curves"]
+__all__ = ["check_file", "decision_surface", "importances", "learning_curves", "waterfall"]
 
 # The ends of the color-blind-safe color map RdBu_r.
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
@@ -33,6 +38,72 @@ NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
 FORMATS = ".png", ".svg", ".pdf", ".eps", ".ps"  # those that `outputs.py` recognizes as pictures of the command
 LINES = [(color, style) for style in ("-", "--", ":") for color in COLORS]
+
+
+def waterfall(contributions: Contributions, *, ax: Axes | None = None) -> Axes:
+    """Draw what each feature contributes to a prediction: steps from the base to the prediction.
+
+    Parameters
+    ----------
+    contributions
+        What `contributions_one` returns.
+    ax
+        The axes to draw on; a new figure by default.
+
+    Returns
+    -------
+    The axes; ``axes.figure.savefig("file.png")`` saves the picture.
+
+    """
+    lines = contributions.largest()
+    if ax is None:
+        ax = Figure(figsize=(7, 1.2 + 0.35 * len(lines)), layout="constrained").add_subplot()
+    ends = contributions.base + np.cumsum([0.0, *(value for _, _, value in lines)])
+    for i, ((_, _, value), start) in enumerate(zip(lines, ends, strict=False)):
+        ax.barh(i, value, left=start, height=0.6, color=POSITIVE if value > 0.0 else NEGATIVE)
+        if i + 1 < len(lines):
+            ax.plot([start + value] * 2, [i - 0.3, i + 1.3], color="grey", linewidth=0.8)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.05)
+    ax.axvline(contributions.base, color="grey", linewidth=0.8, linestyle=":")
+    ax.set_yticks(range(len(lines)), [f"{name} = {value}" if value else name for name, value, _ in lines])
+    ax.invert_yaxis()
+    ax.set(
+        xlabel=contributions.title,
+        title=f"base {contributions.base:.4g}, {contributions.title} {contributions.prediction:.4g}",
+    )
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def importances(model: Any, *, n: int = 2 * LISTED, ax: Axes | None = None) -> Axes:
+    """Draw the largest `feature_importances` of `OKLClassifier` or `OKLRegressor` as bars.
+
+    Parameters
+    ----------
+    model
+        The model, or a pipeline that ends in it.
+    n
+        Maximum number of features.
+    ax
+        The axes to draw on; a new figure by default.
+
+    Returns
+    -------
+    The axes; ``axes.figure.savefig("file.png")`` saves the picture.
+
+    """
+    last = model[-1] if isinstance(model, compose.Pipeline) else model
+    if not hasattr(last, "feature_importances"):
+        raise TypeError(f"{type(last).__name__} has no feature_importances; OKLClassifier and OKLRegressor have")
+    largest = sorted(last.feature_importances.items(), key=lambda item: -item[1])[:n]
+    if ax is None:
+        ax = Figure(figsize=(7, 1.2 + 0.3 * len(largest)), layout="constrained").add_subplot()
+    ax.barh([str(name) for name, _ in largest], [share for _, share in largest], height=0.6, color=COLORS[0])
+    ax.invert_yaxis()
+    ax.set(xlabel="share of the gains", title=f"{type(last).__name__}: relevance of features")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def decision_surface(
@@ -68,7 +139,7 @@ def decision_surface(
     --------
     >>> from river import datasets, preprocessing
     >>> from river_okl import KernelPerceptronClassifier
-    >>> from river_okl.cli import plot
+    >>> from river_okl import plot
 
     >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
     >>> for x, y in datasets.Bananas().take(500):
@@ -178,7 +249,8 @@ def learning_curves(results: Sequence[Contestant], *, error: str = "error") -> F
     --------
     >>> from river import datasets
     >>> from river_okl import OLRDClassifier
-    >>> from river_okl.cli import plot, race
+    >>> from river_okl import plot
+    >>> from river_okl.cli import race
 
     >>> models = {f"B = {B}": OLRDClassifier(budget=B, seed=1) for B in (10, 100)}
     >>> results = race.race(models, datasets.Bananas(), block=500)

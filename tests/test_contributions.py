@@ -1,0 +1,301 @@
+"""Contributions of features: they add up, are Shapley values, and asking for them changes nothing."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+
+import numpy as np
+import pytest
+from river import compose, linear_model, naive_bayes, preprocessing
+
+import river_okl
+from river_okl.checkpoint import dumps
+
+OKL = river_okl.OKLClassifier, river_okl.OKLRegressor
+
+
+def mixed(n, seed=0):
+    """Numbers, strings, gaps, and a feature that only some samples have."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        a, b = rng.normal(size=2)
+        colour = str(rng.choice(["red", "green", "blue"]))
+        x = {"a": a, "b": None if i % 7 == 3 else 100.0 + 5.0 * b, "colour": colour, "count": int(rng.integers(5))}
+        if i % 3 == 0:
+            x["rare"] = float(rng.integers(1, 4))
+        yield x, 3.0 * a + (colour == "red") * 2.0 + b * (i % 7 != 3) + x.get("rare", 0.0)
+
+
+def dense(n, seed=0, features=7):
+    rng = np.random.default_rng(seed)
+    for z in rng.normal(size=(n, features)):
+        x = {f"x{i}": float(v) for i, v in enumerate(z)}
+        yield x, float(math.sin(z[0]) + z[1] * z[2] + 0.5 * z[3])
+
+
+def trained(cls, stream, **options):
+    model = cls(**options)
+    for x, y in stream:
+        model.learn_one(x, y > 0.0 if cls is river_okl.OKLClassifier else y)
+    return model
+
+
+def total(found):
+    return found.base + sum(found.values())
+
+
+@pytest.mark.parametrize("memory", [0, 8192])
+@pytest.mark.parametrize("cls", OKL)
+def test_contributions_add_up_to_the_prediction(cls, memory):
+    model = trained(cls, mixed(600), memory=memory)
+    for x, _ in itertools.islice(mixed(20, seed=1), 20):
+        found = model.contributions_one(x, samples=8)
+        assert total(found) == pytest.approx(found.prediction, abs=1e-9)
+        if cls is river_okl.OKLClassifier:
+            assert found.label == model.predict_one(x)
+            assert found.prediction == pytest.approx(model.predict_proba_one(x)[found.label], abs=1e-6)
+        else:
+            assert found.label is None
+            assert found.prediction == pytest.approx(model.predict_one(x), rel=1e-6)
+        assert set(found) >= set(x) and all(isinstance(name, str) and "=" not in name for name in found)
+        assert [*map(abs, found.values())] == sorted(map(abs, found.values()), reverse=True)
+    assert "rare" in model.contributions_one({"a": 0.0}) and "colour" in model.contributions_one({"a": 0.0})
+
+
+@pytest.mark.parametrize("cls", OKL)
+def test_a_new_model_explains_nothing(cls):
+    model = cls()
+    found = model.contributions_one({"a": 1.0})
+    assert dict(found) == {"a": 0.0} and found.base == found.prediction and found.samples == 0
+    model.learn_one({"a": 1.0}, 1)
+    found = model.contributions_one({"a": 2.0})
+    assert found.prediction == 1.0 and dict(found) == {"a": 0.0}
+
+
+@pytest.mark.parametrize("memory", [0, 8192])
+def test_background_samples_are_spread_over_those_that_were_learned(memory):
+    samples = [{**x, "t": float(t)} for t, (x, _) in enumerate(mixed(1500))]
+    model = river_okl.OKLRegressor(memory=memory)
+    for t, x in enumerate(samples):
+        model.learn_one(x, x["a"])
+        background = model._f.background
+        rows = [background.sample(i) for i in range(len(background))]
+        assert len(rows) == t + 1 if t < 128 else 64 <= len(rows) <= 128
+        if t % 50 == 49:
+            times = sorted(row["t"] for row in rows)
+            assert all(row == samples[int(row["t"])] for row in rows if row["t"] > 30)
+            if memory:
+                assert times[0] == 0.0 or times[0] < 2 * (times[1] - times[0])
+                assert max(np.diff(times)) == min(np.diff(times)) and t - times[-1] < times[1] - times[0]
+            else:
+                assert times == [float(i) for i in range(max(0, t - 127), t + 1)]
+    assert len(rows) > 60
+
+
+def test_background_samples_of_shards_are_merged():
+    samples = [{**x, "t": float(t)} for t, (x, _) in enumerate(mixed(600))]
+    shards = [river_okl.OKLRegressor() for _ in range(3)]
+    for t, x in enumerate(samples):
+        shards[t % 3].learn_one({**x, "own": 1.0} if t % 3 else x, x["a"])
+    background = river_okl.merge(shards)._f.background
+    rows = [background.sample(i) for i in range(len(background))]
+    assert 60 < len(rows) <= 128 and {row["t"] % 3 for row in rows} == {0.0, 1.0, 2.0}
+    for row in rows:
+        expected = samples[int(row["t"])] | ({"own": 1.0} if row["t"] % 3 else {})
+        assert row == expected or row["t"] < 90
+
+
+def test_levels_that_move_are_those_of_their_time():
+    """A memory has scaled values: they would come back in the unit of now."""
+    model = trained(river_okl.OKLRegressor, (({"t": float(t), "a": float(t % 7)}, t % 7) for t in range(500)))
+    found = model.contributions_one({"t": 500.0, "a": 3.0})
+    rows = [model._f.background.sample(i) for i in range(len(model._f.background))]
+    assert {row["t"] for row in rows} <= set(map(float, range(500))) and np.mean([row["t"] for row in rows]) < 300.0
+    assert found.base == pytest.approx(np.mean([model.predict_one(row) for row in rows]), abs=0.5)
+
+
+@pytest.mark.parametrize("cls", OKL)
+def test_contributions_are_shapley_values(cls):
+    """Enumerated over all subsets of seven features, against the same background samples."""
+    model = trained(cls, dense(1500), memory=256)
+    x = next(dense(1, seed=5))[0]
+    n = len(model._f.background)
+    found = model.contributions_one(x, samples=n)
+    rows = [model._f.background.sample(i) for i in range(n)]
+    names = [*x]
+
+    def value(subset):
+        predicted = 0.0
+        for row in rows:
+            z = {name: x[name] if name in subset else row[name] for name in names}
+            predicted += model.predict_proba_one(z)[found.label] if found.label is not None else model.predict_one(z)
+        return predicted / n
+
+    v = {s: value(s) for k in range(8) for s in itertools.combinations(names, k)}
+    for name in names:
+        others = [each for each in names if each != name]
+        expected = 0.0
+        for k in range(7):
+            for s in itertools.combinations(others, k):
+                joined = tuple(each for each in names if each in {*s, name})
+                expected += (v[joined] - v[s]) / (7 * math.comb(6, k))
+        assert abs(found[name] - expected) <= 3.0 * found.error[name] + 1e-9, name
+    assert found.base == pytest.approx(v[()], abs=1e-6)
+
+
+def test_a_linear_target_has_coefficient_times_deviation():
+    rng = np.random.default_rng(0)
+    model, X = river_okl.OKLRegressor(), rng.normal(size=(2000, 4))
+    for z in X.tolist():
+        model.learn_one(dict(zip("abcd", z, strict=True)), 3.0 * z[0] - 2.0 * z[1] + 0.01 * float(rng.normal()))
+    x = {"a": 1.5, "b": 1.0, "c": -1.0, "d": 2.0}
+    found = model.contributions_one(x)
+    for name, coefficient in {"a": 3.0, "b": -2.0, "c": 0.0, "d": 0.0}.items():
+        assert found[name] == pytest.approx(coefficient * x[name], abs=0.1 + 4.0 * found.error[name])
+    assert max(abs(found["c"]), abs(found["d"])) < 0.05
+
+
+def test_copies_of_a_feature_share_its_contribution():
+    rng = np.random.default_rng(0)
+    model = river_okl.OKLRegressor()
+    for a, b in rng.normal(size=(2000, 2)).tolist():
+        model.learn_one({"a": a, "copy": a, "b": b}, 4.0 * a + 0.1 * b)
+    found = model.contributions_one({"a": 1.5, "copy": 1.5, "b": 0.0})
+    assert found["a"] + found["copy"] == pytest.approx(6.0, abs=1.0)
+    assert found["a"] == pytest.approx(found["copy"], abs=3.0 * (found.error["a"] + found.error["copy"]))
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("delay", [0, 30])
+@pytest.mark.parametrize("cls", OKL)
+def test_asking_changes_nothing_that_is_learned(cls, delay, keyed):
+    models, waiting = [cls(pending=40), cls(pending=40)], []
+    for i, (x, y) in enumerate(mixed(260)):
+        key = {"key": i} if keyed else {}
+        for model in models:
+            model.predict_one(x, **key)
+        if i % 10 == 9 and i > 50:
+            first = models[0].contributions_one({**x, "a": 0.5}, samples=6)
+            again = models[0].contributions_one({**x, "a": 0.5}, samples=6)
+            assert dict(first) == dict(again) and first.error == again.error
+        waiting.append((x, y > 0.0 if cls is river_okl.OKLClassifier else y, key))
+        if len(waiting) > delay:
+            x, y, key = waiting.pop(0)
+            for model in models:
+                model.learn_one(x, y, **key)
+    assert dumps(models[0]) == dumps(models[1])
+
+
+def test_a_label_can_be_chosen():
+    model = river_okl.OKLClassifier()
+    for x, y in dense(600):
+        model.learn_one(x, "low" if y < -0.5 else "high" if y > 0.5 else "middle")
+    x = next(dense(1, seed=3))[0]
+    found = [model.contributions_one(x, label=label) for label in ("low", "middle", "high")]
+    assert [each.label for each in found] == ["low", "middle", "high"]
+    assert sum(each.prediction for each in found) == pytest.approx(1.0)
+    for name in x:  # the same orders and background, so contributions to probabilities add up to 0
+        assert sum(each[name] for each in found) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_errors_name_what_is_wrong():
+    model = trained(river_okl.OKLClassifier, dense(50))
+    with pytest.raises(ValueError, match="label is 'maybe'; the labels learned so far are"):
+        model.contributions_one({"x0": 1.0}, label="maybe")
+    with pytest.raises(ValueError, match="samples is 0"):
+        model.contributions_one({"x0": 1.0}, samples=0)
+    with pytest.raises(TypeError, match="x0"):
+        model.contributions_one({"x0": [1.0]})
+    pipeline = preprocessing.StandardScaler() | model
+    with pytest.raises(ValueError, match="background is empty"):
+        river_okl.contributions_one(pipeline, {"x0": 1.0}, [])
+    with pytest.raises(TypeError, match=r"background\[0\] is \(\{'x0': 1.0\}, True\)"):
+        river_okl.contributions_one(pipeline, {"x0": 1.0}, [({"x0": 1.0}, True)])
+    with pytest.raises(ValueError, match="has no labels"):
+        river_okl.contributions_one(river_okl.OKLRegressor(), {"x0": 1.0}, [{"x0": 0.0}], label=True)
+    with pytest.raises(TypeError, match="StandardScaler predicts neither"):
+        river_okl.contributions_one(preprocessing.StandardScaler(), {"x0": 1.0}, [{"x0": 0.0}])
+
+
+def test_a_pipeline_is_explained_by_its_raw_features():
+    numbers = compose.Select("a") | preprocessing.StandardScaler()
+    words = compose.Select("colour") | preprocessing.OneHotEncoder()
+    model = numbers + words | preprocessing.TargetStandardScaler(river_okl.OKLRegressor())
+    background = []
+    for x, y in mixed(500):
+        model.learn_one(x, y)
+        background.append(x)
+    x = background[-1]
+    found = river_okl.contributions_one(model, x, background[-100:])
+    assert set(found) == {"a", "b", "colour", "count", "rare"}
+    assert total(found) == pytest.approx(found.prediction) == pytest.approx(model.predict_one(x))
+    assert {found[name] for name in ("b", "count", "rare")} == {0.0}
+    assert found["a"] == pytest.approx(3.0 * (x["a"] - np.mean([z["a"] for z in background[-100:]])), abs=1.0)
+
+
+def test_asking_a_pipeline_changes_nothing():
+    models = [preprocessing.StandardScaler() | river_okl.OKLClassifier(pending=8) for _ in range(2)]
+    waiting = []
+    for x, y in dense(120):
+        waiting.append((x, y > 0.0))
+        for model in models:
+            model.predict_one(x)
+        river_okl.contributions_one(models[0], x, [x for x, _ in waiting])
+        if len(waiting) > 6:
+            for model in models:
+                model.learn_one(*waiting[0])
+            del waiting[0]
+    assert dumps(models[0][-1]) == dumps(models[1][-1])
+
+
+def test_any_model_of_river_is_explained():
+    linear, bayes = linear_model.LinearRegression(), naive_bayes.GaussianNB()
+    background = [x for x, _ in dense(200)]
+    for x, y in dense(200):
+        linear.learn_one(x, y)
+        bayes.learn_one(x, y > 0.0)
+    x = next(dense(1, seed=2))[0]
+    found = river_okl.contributions_one(linear, x, background, samples=len(background))
+    for name in x:
+        mean = np.mean([z[name] for z in background])
+        assert found[name] == pytest.approx(linear.weights[name] * (x[name] - mean), abs=1e-9)
+    found = river_okl.contributions_one(bayes, x, background)
+    assert found.label == bayes.predict_one(x) and total(found) == pytest.approx(found.prediction)
+
+
+@pytest.mark.parametrize("cls", OKL)
+def test_debug_one_prints_what_adds_up(cls):
+    model = trained(cls, mixed(400))
+    x = next(mixed(1, seed=4))[0]
+    found = model.contributions_one(x)
+    lines = model.debug_one(x, decimals=3).splitlines()
+    assert lines[0].split()[-1] == f"{found.prediction:,.3f}" and lines[1].split()[-1] == f"{found.base:,.3f}"
+    assert "red" in lines[-3] + " ".join(lines) or "green" in " ".join(lines) or "blue" in " ".join(lines)
+    numbers = [float(line.replace("█", "").split()[-1]) for line in lines[1:-2]]
+    assert sum(numbers) == pytest.approx(found.prediction, abs=0.01)
+    assert lines[-1].startswith("from ") and "%" in lines[-1]
+    assert not hasattr(model, "explain_one")
+
+
+def test_many_features_are_summed_in_one_line():
+    model = trained(river_okl.OKLRegressor, dense(300, features=30))
+    x = next(dense(1, seed=4, features=30))[0]
+    found = model.contributions_one(x)
+    lines = found.largest()
+    assert len(lines) == 10 and lines[-1][0] == "21 others"
+    assert sum(number for _, _, number in lines) == pytest.approx(sum(found.values()))
+
+
+def test_names_are_escaped_in_notebooks():
+    model = trained(river_okl.OKLRegressor, (({"<b>": x["x0"]}, y) for x, y in dense(200)))
+    shown = model.contributions_one({"<b>": 1.0})._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>" not in shown
+
+
+def test_contributions_are_a_mapping_that_can_be_copied():
+    found = trained(river_okl.OKLRegressor, dense(200)).contributions_one(next(dense(1))[0])
+    copied = copy.deepcopy(found)
+    assert dict(copied) == dict(found) and copied.error == found.error
+    assert len(found) == 7 and "x0" in found and repr(found).startswith("Contributions({")
