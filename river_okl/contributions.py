@@ -160,7 +160,7 @@ class Contributions(Mapping[Hashable, float]):
 def contributions_one(
     model: Any,
     x: Row,
-    background: Iterable[Row],
+    background: Iterable[Row] | None = None,
     *,
     label: Any = None,
     samples: int = SAMPLES,
@@ -178,7 +178,8 @@ def contributions_one(
     x
         A dict of features.
     background
-        Samples that the prediction is compared with, for example the latest 200.
+        Samples that the prediction is compared with, for example the latest 200. Only `OKLClassifier` and `OKLRegressor`
+        without transformers have samples of their own.
     label
         The label whose probability is explained; None: the most probable one.
     samples
@@ -209,6 +210,13 @@ def contributions_one(
     0.0
 
     """
+    if background is None:
+        if hasattr(model, "contributions_one"):
+            found: Contributions = model.contributions_one(
+                x, samples=samples, **({} if label is None else {"label": label})
+            )
+            return found
+        raise ValueError("background is missing; give some raw samples, for example the latest 200")
     rows = [*background]
     for i, row in enumerate(rows):
         if not isinstance(row, dict):

@@ -209,6 +209,8 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(TypeError, match="x0"):
         model.contributions_one({"x0": [1.0]})
     pipeline = preprocessing.StandardScaler() | model
+    with pytest.raises(ValueError, match="background is missing; give some raw samples"):
+        river_okl.contributions_one(pipeline, {"x0": 1.0})
     with pytest.raises(ValueError, match="background is empty"):
         river_okl.contributions_one(pipeline, {"x0": 1.0}, [])
     with pytest.raises(TypeError, match=r"background\[0\] is \(\{'x0': 1.0\}, True\)"):
@@ -233,6 +235,13 @@ def test_a_pipeline_is_explained_by_its_raw_features():
     assert total(found) == pytest.approx(found.prediction) == pytest.approx(model.predict_one(x))
     assert {found[name] for name in ("b", "count", "rare")} == {0.0}
     assert found["a"] == pytest.approx(3.0 * (x["a"] - np.mean([z["a"] for z in background[-100:]])), abs=1.0)
+
+
+def test_without_transformers_no_background_is_needed():
+    x = next(dense(1))[0]
+    for cls, options in zip(OKL, ({"label": False}, {}), strict=True):
+        model = trained(cls, dense(200))
+        assert dict(river_okl.contributions_one(model, x, **options)) == dict(model.contributions_one(x, **options))
 
 
 def test_asking_a_pipeline_changes_nothing():
