@@ -183,6 +183,14 @@ def learned() -> None:
     ax.figure.savefig(DOCS / "learned.png", dpi=110)
 
 
+def contributions() -> None:
+    """What the features of a page contribute to its probability of phishing."""
+    samples, model = list(datasets.Phishing()), river_okl.OKLClassifier()
+    for x, y in samples[:1000]:
+        model.learn_one(x, y)
+    model.contributions_one(samples[1005][0]).plot().figure.savefig(DOCS / "contributions.png", dpi=110)
+
+
 def change() -> None:
     """Accuracy of the last 300 samples along SEA, whose concept changes after 2,000."""
     found = session("drift.md")
@@ -256,7 +264,7 @@ def smooth() -> None:
 
 
 def pages() -> None:
-    for picture in (intervals, series, alarms, learned, change, reliability, smooth):
+    for picture in (intervals, series, alarms, learned, contributions, change, reliability, smooth):
         picture()
 
 
