@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.store.sample import missing, number, shown, stored
+from river_okl._core.store.sample import missing, number, shown
 from river_okl.checks import check_whole
 
 Row = dict[Hashable, Any]
@@ -210,6 +210,8 @@ def contributions_one(
     0.0
 
     """
+    if label is not None and not hasattr(model, "predict_proba_one"):
+        raise ValueError(f"label is {shown(label)}, but the model has no labels")
     if background is None:
         if hasattr(model, "contributions_one"):
             found: Contributions = model.contributions_one(
@@ -225,8 +227,11 @@ def contributions_one(
         raise ValueError("background is empty; give some samples, for example the latest 200")
     check_samples(samples)
     asked = _asked(model)
+    used = [rows[i] for i in chosen(len(rows), samples)]
     with asked.lock:
-        return explained(asked.ask, asked.labels(), x, [rows[i] for i in chosen(len(rows), samples)], label)
+        if not asked.labels():
+            asked.ask(used)  # a classifier of River names its labels in what it predicts
+        return explained(asked.ask, asked.labels(), x, used, label)
 
 
 class Asked(NamedTuple):
@@ -253,7 +258,14 @@ def _asked(model: Any) -> Asked:
         return _classifier(model)
     if not hasattr(model, "predict_one"):
         raise TypeError(f"{type(model).__name__} predicts neither a label nor a target")
-    return Asked(lambda rows: np.array([[model.predict_one(row)] for row in rows]), list, contextlib.nullcontext())
+    return Asked(lambda rows: np.array([[_target(model, row)] for row in rows]), list, contextlib.nullcontext())
+
+
+def _target(model: Any, row: Row) -> float:
+    predicted = model.predict_one(row)
+    if predicted is None:
+        raise ValueError(f"{type(model).__name__} predicts None: it has learned nothing")
+    return float(predicted)
 
 
 def _classifier(model: Any) -> Asked:
@@ -315,13 +327,14 @@ def explained(
     """
     first = ask([x])[0]  # raises if x is invalid
     column = 0
+    if not len(first):
+        raise ValueError("the model has not learned a label")
     if labels:
-        column = len(first) - 1 - int(first[::-1].argmax()) if label is None else _position(labels, label)
+        column = int(first.argmax()) if label is None else _position(labels, label)
     elif label is not None:
         raise ValueError(f"label is {shown(label)}, but the model has no labels")
-    ends = {stored(name): value for name, value in x.items()}
-    names = [*dict.fromkeys((*ends, *(name for row in background for name in row)))]
-    changes, bases = _changes(lambda rows: ask(rows)[:, column], ends, float(first[column]), names, background)
+    names = [*dict.fromkeys((*x, *(name for row in background for name in row)))]
+    changes, bases = _changes(lambda rows: ask(rows)[:, column], x, float(first[column]), names, background)
     n = len(background)
     error = changes.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(names), np.nan)
     means = changes.mean(axis=0) if n else np.zeros(len(names))
@@ -337,9 +350,17 @@ def explained(
 
 
 def _position(labels: list[Any], label: Any) -> int:
-    if label not in labels:
+    if not any(each is label or not differs(each, label) for each in labels):
         raise ValueError(f"label is {shown(label)}; the labels learned so far are {', '.join(map(shown, labels))}")
-    return labels.index(label)
+    return next(i for i, each in enumerate(labels) if each is label or not differs(each, label))
+
+
+def differs(a: Any, b: Any) -> bool:
+    """Whether two values differ; those that cannot be compared, such as NA and arrays, do."""
+    try:
+        return bool(a != b)
+    except (TypeError, ValueError):
+        return True
 
 
 def _changes(
@@ -352,36 +373,31 @@ def _changes(
     """Return the mean change with each feature, (background samples, names), and the predictions for the background."""
     rng = np.random.default_rng(1)
     index = {name: i for i, name in enumerate(names)}
-    changes, bases = [[0.0] * len(names) for _ in background], [0.0] * len(background)
     rows: list[Row] = []
-    begun: list[tuple[int, list[Hashable]]] = []
-
-    def finish() -> None:
-        """Predict the rows, which are those of the pairs that have begun."""
-        predicted = iter(ask(rows).tolist())
-        for i, order in begun:
-            bases[i] = next(predicted)
-            for one in (order, order[::-1]):
-                before = bases[i]
-                for name in one:
-                    after = end if name is one[-1] else next(predicted)
-                    changes[i][index[name]] += 0.5 * (after - before)
-                    before = after
-        rows.clear()
-        begun.clear()
-
-    for i, row in enumerate(background):
-        differ = [name for name in names if (name in x) != (name in row) or (name in x and x[name] != row[name])]
+    predicted: list[float] = []
+    orders = []
+    for row in background:
+        differ = [name for name in names if (name in x) != (name in row) or (name in x and differs(x[name], row[name]))]
         order = [differ[j] for j in rng.permutation(len(differ))]
-        rows.append(row)
-        rows.extend(_between(row, x, order))
-        rows.extend(_between(row, x, order[::-1]))
-        begun.append((i, order))
-        if len(rows) >= TOGETHER:
-            finish()
-    if begun:
-        finish()
-    return np.array(changes), np.array(bases)
+        orders.append(order)
+        for between in ((row,), _between(row, x, order), _between(row, x, order[::-1])):
+            for each in between:
+                rows.append(each)
+                if len(rows) == TOGETHER:
+                    predicted += ask(rows).tolist()
+                    rows.clear()
+    if rows:
+        predicted += ask(rows).tolist()
+    changes, bases, left = np.zeros((len(background), len(names))), np.zeros(len(background)), iter(predicted)
+    for i, order in enumerate(orders):
+        bases[i] = next(left)
+        for one in (order, order[::-1]):
+            before = bases[i]
+            for name in one:
+                after = end if name is one[-1] else next(left)
+                changes[i, index[name]] += 0.5 * (after - before)
+                before = after
+    return changes, bases
 
 
 def _between(row: Row, x: Row, order: list[Hashable]) -> Iterator[Row]:

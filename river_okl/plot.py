@@ -66,11 +66,12 @@ def waterfall(contributions: Contributions, *, ax: Axes | None = None) -> Axes:
     ax.use_sticky_edges = False
     ax.margins(x=0.05)
     ax.axvline(contributions.base, color="grey", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(lines)), [f"{name} = {value}" if value else name for name, value, _ in lines])
+    labels = [f"{name} = {value}" if value else name for name, value, _ in lines]
+    ax.set_yticks(range(len(lines)), [label.replace("$", r"\$") for label in labels])
     ax.invert_yaxis()
     ax.set(
-        xlabel=contributions.title,
-        title=f"base {contributions.base:.4g}, {contributions.title} {contributions.prediction:.4g}",
+        xlabel=contributions.title.replace("$", r"\$"),
+        title=f"base {contributions.base:.4g}, prediction {contributions.prediction:.4g}",
     )
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -99,7 +100,8 @@ def importances(model: Any, *, n: int = 2 * LISTED, ax: Axes | None = None) -> A
     largest = sorted(last.feature_importances.items(), key=lambda item: -item[1])[:n]
     if ax is None:
         ax = Figure(figsize=(7, 1.2 + 0.3 * len(largest)), layout="constrained").add_subplot()
-    ax.barh([str(name) for name, _ in largest], [share for _, share in largest], height=0.6, color=COLORS[0])
+    ax.barh(range(len(largest)), [share for _, share in largest], height=0.6, color=COLORS[0])
+    ax.set_yticks(range(len(largest)), [str(name).replace("$", r"\$") for name, _ in largest])
     ax.invert_yaxis()
     ax.set(xlabel="share of the gains", title=f"{type(last).__name__}: relevance of features")
     ax.spines[["top", "right"]].set_visible(False)

@@ -7,11 +7,12 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
-from river import compose, linear_model, naive_bayes, preprocessing
+from river import base, compose, linear_model, naive_bayes, preprocessing
 
 import river_okl
-from river_okl.checkpoint import dumps
+from river_okl.checkpoint import dumps, loads
 
 OKL = river_okl.OKLClassifier, river_okl.OKLRegressor
 
@@ -216,6 +217,14 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(TypeError, match=r"background\[0\] is \(\{'x0': 1.0\}, True\)"):
         river_okl.contributions_one(pipeline, {"x0": 1.0}, [({"x0": 1.0}, True)])
     with pytest.raises(ValueError, match="has no labels"):
+        river_okl.contributions_one(river_okl.OKLRegressor(), {"x0": 1.0}, label=True)
+    with pytest.raises(ValueError, match="has not learned a label"):
+        river_okl.contributions_one(naive_bayes.GaussianNB(), {"x0": 1.0}, [{"x0": 0.0}])
+    with pytest.raises(ValueError, match="Nothing predicts None"):
+        river_okl.contributions_one(type("Nothing", (), {"predict_one": lambda self, x: None})(), {}, [{}])
+    with pytest.raises(TypeError, match="a sample is a dict of features, not 5"):
+        river_okl.OKLClassifier().contributions_one(5)
+    with pytest.raises(ValueError, match="has no labels"):
         river_okl.contributions_one(river_okl.OKLRegressor(), {"x0": 1.0}, [{"x0": 0.0}], label=True)
     with pytest.raises(TypeError, match="StandardScaler predicts neither"):
         river_okl.contributions_one(preprocessing.StandardScaler(), {"x0": 1.0}, [{"x0": 0.0}])
@@ -308,3 +317,46 @@ def test_contributions_are_a_mapping_that_can_be_copied():
     copied = copy.deepcopy(found)
     assert dict(copied) == dict(found) and copied.error == found.error
     assert len(found) == 7 and "x0" in found and repr(found).startswith("Contributions({")
+
+
+def test_long_names_and_values_that_cannot_be_compared():
+    long, model = "n" * 300, river_okl.OKLRegressor()
+    for x, _ in dense(300):
+        model.learn_one({long: x["x0"], "b": x["x1"]}, 2.0 * x["x0"])
+    x, background = {long: 1.0, "b": pd.NA}, [{long: 0.0, "b": pd.NA}]
+    found = river_okl.contributions_one(model, x, background)
+    assert found.keys() == x.keys() and found[long] == pytest.approx(2.0, abs=0.3)
+    own = model.contributions_one(x)
+    assert len(own) == 2 and "absent" not in str(own)
+    pipeline = compose.Select(long) | model
+    assert river_okl.contributions_one(pipeline, x, background).keys() == x.keys()
+
+
+def test_labels_that_only_the_background_has():
+    class Leaf(base.Classifier):
+        def learn_one(self, x, y): ...
+
+        def predict_proba_one(self, x):
+            return {"A": 1.0} if x["a"] else {"B": 1.0}
+
+    found = river_okl.contributions_one(Leaf(), {"a": 1}, [{"a": 0}], label="B")
+    assert (found.base, found.prediction, dict(found)) == (1.0, 0.0, {"a": -1.0})
+
+
+def test_background_samples_of_wide_streams_stay_small_however_often_they_are_merged():
+    rng, model = np.random.default_rng(0), river_okl.OKLRegressor(memory=256)
+    for _ in range(200):  # few features, so many rows
+        model.learn_one({"a": 1.0, "b": float(rng.normal())}, 0.0)
+    for i in range(12):
+        shards = [copy.deepcopy(model) for _ in range(2)]
+        for shard in shards:
+            for _ in range(20):
+                shard.learn_one({int(j): 1.0 for j in rng.integers(0, 1500, 60)}, float(i))
+        model = river_okl.merge(shards, start=model)
+        model._f._check()
+    state = model._f.state()["background"]
+    features = len(state["values"])
+    assert features > 700 and state["values"].shape[1] * features <= 65536 + 8 * features
+    assert state["step"] <= 64
+    loads(dumps(model))
+    assert max(model._f.background.sample(i).keys() & {*range(1500)} != set() for i in range(len(model._f.background)))

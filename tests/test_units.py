@@ -264,7 +264,7 @@ def test_units_of_a_drift_match_their_reference():
     rng, model, twin = np.random.default_rng(0), river_okl.OKLRegressor(memory=0), reference.Scaler()
     for t in range(14_000):
         season = 3.0 * np.sin(2.0 * np.pi * t / 10_000)
-        x = {"up": t / 100, "down": -min(t, 11_800) / 200, "season": season, "time": float(t)}
+        x = {"up": 100 + t / 100, "steep": t / 10, "down": -min(t, 11_800) / 200, "season": season, "time": float(t)}
         x = {name: value + (name != "time") * rng.normal() for name, value in x.items()}
         model.learn_one(x, x["up"])
         twin.learn(x)
@@ -273,8 +273,9 @@ def test_units_of_a_drift_match_their_reference():
                 known = twin.known[name]
                 assert found[:2] == pytest.approx((known.mean, known.variance**0.5), rel=1e-3), (t, name)
     model._f._check()
-    assert [name for name, known in twin.known.items() if known.follows] == ["up"]
-    assert twin.known["up"].variance < 1.2
+    assert [name for name, known in twin.known.items() if known.follows] == ["up", "steep"]
+    assert twin.known["up"].variance < 1.2 and twin.known["steep"].variance < 1.2
+    assert abs(twin.known["up"].mean - 240.0) < 0.3 and abs(twin.known["steep"].mean - 1400.0) < 0.3
     assert twin.known["season"].variance > 4.0
 
 

@@ -16,6 +16,7 @@ from river_okl._core.mixture.batch import predictions
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
+from river_okl._core.store.sample import stored
 from river_okl._core.store.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
 from river_okl.contributions import SAMPLES, Asked, Contributions, check_samples, chosen, explained, read
@@ -116,7 +117,7 @@ class OKL(PredictiveModel):
     def _explained(self, x: Any, samples: int, label: Any = None) -> Contributions:
         check_samples(samples)
         if isinstance(x, dict):  # read once, because its values may run code of their own
-            x = {name: read(name, value) for name, value in dict(x).items()}
+            x = {stored(name): read(name, value) for name, value in dict(x).items()}
         background = [self._f.background.sample(i) for i in chosen(len(self._f.background), samples)]
         asked = self._asked()
         return explained(asked.ask, asked.labels(), x, background, label)
@@ -305,10 +306,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
         return self._explained(x, samples, label)
 
     def _asked(self) -> Asked:
-        names = list(self._labels.names)
-        if len(names) < 2:
-            return Asked(lambda rows: np.ones((len(rows), 1)), lambda: names, self._f.lock)
-        return super()._asked()._replace(labels=lambda: names)
+        every = super()._asked()
+
+        def ask(rows: list[dict[Hashable, Any]]) -> NDArray[np.float64]:
+            if len(self._labels.names) >= 2:
+                return every.ask(rows)
+            for row in rows:
+                self._check_sample(row)
+            return np.ones((len(rows), 1))
+
+        return every._replace(ask=ask, labels=lambda: list(self._labels.names))
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)

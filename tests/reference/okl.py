@@ -181,16 +181,16 @@ class Running:
         mean, variance, steps = np.mean(self.block), np.var(self.block), self.block_steps / 500
         rise, self.level = mean - self.level, mean
         around, sign = variance - rise**2 / 12.0, 1 if rise > 0.0 else -1
-        noisy = around < steps and 4.0 * (rise / 500) ** 2 < steps
+        noisy = around < steps + 0.03 * rise**2 / 12.0 and 4.0 * (rise / 500) ** 2 < steps
         self.rising = 0 if not noisy else min(20, abs(self.rising) + 1) * sign if self.rising * sign > 0 else sign
-        self.trend += (rise / 500 - self.trend) / max(1, abs(self.rising))
+        self.trend += (rise / 500 - self.trend) / max(1, abs(self.rising) - 1)
         if abs(self.rising) < 20:
             self.follows = False
         elif self.follows:
             self.count = min(self.count, 1000)
         elif self.variance > 40.0 * variance:
             self.follows, self.count = True, 500
-            self.mean, self.variance = mean + 0.5 * rise, max(around, 0.1 * variance)
+            self.mean, self.variance = mean + 0.5 * rise, 0.5 * steps
 
 
 class Scaler:

@@ -66,15 +66,18 @@ cdef class Background(Expert):
         return False
 
     cdef int thin(self) except -1:
-        """Drop every second row, beginning with the second oldest; the oldest becomes the first."""
+        """Drop every second row, beginning with the second oldest; the oldest becomes the first.  Rows become rarer,
+        too, unless as many as there may be already span long enough."""
         cdef int32_t[ROWS] kept
         cdef Py_ssize_t i, n = 0
         for i in range(0, self.row.n, 2):
             kept[n] = <int32_t> ((self.start + i) % self.row.n)
             n += 1
         self.take_items(self.row, kept, n)
-        self.row.n, self.start = n, 0
-        self.step *= 2
+        self.shrink(self.row, n)
+        self.start = 0
+        if self.step * self.most() < self.span:
+            self.step *= 2
         return 0
 
     cdef void write(self, const Sample *x, Py_ssize_t row) noexcept:
@@ -111,6 +114,9 @@ cdef class Background(Expert):
             raise ValueError(f"{self.row.n} background samples, the oldest of which is {state['start']}")
         self.grow(self.row, self.row.n)
         Expert.restore(self, state)
+        low = state["values"][state["values"] < -LARGEST]
+        if ((low != GAP) & (low != ABSENT)).any():
+            raise ValueError("a value of a background sample is out of range")
 
     def merged(self, merging):
         """Return rows of all shards, in turn."""
@@ -124,7 +130,8 @@ cdef class Background(Expert):
         rows = np.concatenate(found, axis=1)[:, np.argsort(
             np.concatenate([(np.arange(each.shape[1]) + 0.5) / each.shape[1] for each in found]), kind="stable"
         )]
-        kept = np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], ROWS)).astype(int)
+        most = max(FEWEST, min(ROWS, CELLS // max(1, len(merging.names))))
+        kept = np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], most)).astype(int)
         states = [each.part(self) for _, each in merging.active]
         return {
             "values": np.ascontiguousarray(rows[:, kept]),

@@ -279,7 +279,9 @@ cdef class Memory(Expert):
         chosen = sorted(sorted(in_order, key=lambda place: -counts[place])[:COLUMNS - self.latest.answers])
         chosen = [ANSWER] * self.latest.answers + chosen
         n, column = len(chosen), {place: c for c, place in enumerate(chosen)}
-        sums = np.concatenate([each.part(self)["rows"]["values"][:, slots].sum(axis=0, dtype=np.float64) for each, slots in blocks])
+        sums = np.concatenate([
+            each.part(self)["rows"]["values"][:, slots].sum(axis=0, dtype=np.float64) for each, slots in blocks
+        ])
         order = np.lexsort((sums, np.concatenate(ages)))  # ties of age: not by the order of the models, either
         of_row = 6 * n + sum([
             4 * first[each.name]["sums"].shape[1] + each.bytes_of_row() for each in self.all_trees

@@ -22,7 +22,7 @@ For ``REMEMBERED`` values the statistics before a change are remembered.  If val
 visit, which is undone if it was short.  After a long one there are two levels, or two sizes, and both are included.
 """
 
-from libc.math cimport fmax
+from libc.math cimport fmax, fmin
 
 import numpy as np
 
@@ -48,6 +48,7 @@ cdef int32_t FIRST = 25
 cdef double FIRST_UNIT = 0.1        # ``UNIT`` for the first values
 cdef int8_t PATIENCE = 20           # blocks in which a unit of two sizes does not become smaller
 cdef int8_t DRIFTING = MEMORY // BLOCK  # blocks
+cdef double UNSURE = 0.03           # of the variance along a line, which is known from two means only
 cdef double MOSTLY = 40.0           # least variance that is mostly of a drift, in that of a block
 
 # The layout of a ``Running``, and the bounds of a state.
@@ -114,7 +115,7 @@ cdef Event update(Running *numbers, double value) noexcept nogil:
     numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
     numbers.steps += (step * step - numbers.steps) * gain
     if numbers.follows:
-        numbers.mean += numbers.trend
+        numbers.mean = fmin(fmax(numbers.mean + numbers.trend, -LARGEST), LARGEST)
     return check_unit(numbers, value, step) if numbers.count > KNOWN else NONE
 
 
@@ -214,22 +215,22 @@ cdef Event check_unit(Running *numbers, double value, double step) noexcept nogi
 cdef void follow(Running *numbers, double variance, double steps) noexcept nogil:
     """Follow a drift, if this block of values, with this variance and mean squared step, is part of one."""
     cdef double trend = (numbers.block_mean - numbers.before) / BLOCK
-    cdef double noise = variance - trend * trend * BLOCK * BLOCK / 12.0  # around a line
+    cdef double ramp = trend * trend * BLOCK * BLOCK / 12.0, noise = variance - ramp  # of a line, and around it
     numbers.before = numbers.block_mean
-    if not (noise < steps and 4.0 * trend * trend < steps):  # consecutive values are alike, or the line's own
+    if not (noise < steps + UNSURE * ramp and 4.0 * trend * trend < steps):  # values are alike, or the line's own
         numbers.rising = 0
     elif trend > 0.0:
         numbers.rising = min(max(0, numbers.rising) + 1, DRIFTING)
     else:
         numbers.rising = max(min(0, numbers.rising) - 1, -DRIFTING)
-    numbers.trend += (trend - numbers.trend) / max(1, numbers.rising, -numbers.rising)
+    numbers.trend += (trend - numbers.trend) / max(1, numbers.rising - 1, -numbers.rising - 1)  # the first is from afar
     if -DRIFTING < numbers.rising < DRIFTING:
         numbers.follows = False
     elif numbers.follows:
         numbers.count = min(numbers.count, 2 * BLOCK)
     elif numbers.variance > MOSTLY * variance:
         numbers.follows, numbers.count = True, BLOCK
-        numbers.mean, numbers.variance = numbers.block_mean + 0.5 * BLOCK * trend, fmax(noise, 0.1 * variance)
+        numbers.mean, numbers.variance = numbers.block_mean + 0.5 * BLOCK * trend, 0.5 * steps  # as of white noise
 
 
 def numbers_of(records):
