@@ -28,4 +28,4 @@ spread: float = mixture.predict_one({"a": 1.0}, with_dist=True).sigma
 contribution: float = mixture.contributions_one({"a": 1.0})["a"]
 labels = OKLClassifier()
 labels.learn_one({"a": "red"}, "yes")
-print(value, spread, contribution, labels.contributions_one({"a": "red"}, label="yes").base, label)
+print(value, spread, contribution, labels.contributions_one({"a": "red"}, label="yes").base)
