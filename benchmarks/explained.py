@@ -1,9 +1,9 @@
 """Contributions of features: noise, time, and the same numbers from SHAP: ``python -m benchmarks.explained``.
 
 A regression on numbers, Σ a_i x_i + x_0 x_1, learned from 9,000 samples.  *Noise*: the mean absolute difference from
-contributions with 128 times as many pairs of orders, in mean absolute contributions, over samples that were not
-learned.  SHAP's ``PermutationExplainer`` (`pip install shap`; the part is left out if it is absent) gets the same
-background and as many calls of the model as it takes to cover it ten times.
+contributions with 8,192 pairs of orders, in mean absolute contributions, over samples that were not learned.  SHAP's
+``PermutationExplainer`` (`pip install shap`; the part is left out if it is absent) gets all of the background samples,
+and ten pairs of orders.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.store.sample import missing, number, shown
+from river_okl._core.store.sample import shown
 from river_okl.checks import check_whole
 
 Row = dict[Hashable, Any]
 SAMPLES = 64  # with 12 features the noise is an eighth of the mean contribution
-TOGETHER = 1024  # least number of rows that are predicted at once
+TOGETHER = 1024  # samples that are predicted at once
 LISTED = 10  # contributions that are shown
 WIDTH = 24  # characters of the longest bar
 
@@ -210,13 +210,9 @@ def contributions_one(
     0.0
 
     """
-    if label is not None and not hasattr(model, "predict_proba_one"):
-        raise ValueError(f"label is {shown(label)}, but the model has no labels")
     if background is None:
         if hasattr(model, "contributions_one"):
-            found: Contributions = model.contributions_one(
-                x, samples=samples, **({} if label is None else {"label": label})
-            )
+            found: Contributions = model.contributions_one(x, label=label, samples=samples)
             return found
         raise ValueError("background is missing; give some raw samples, for example the latest 200")
     rows = [*background]
@@ -225,7 +221,6 @@ def contributions_one(
             raise TypeError(f"background[{i}] is {shown(row)}; it must be a sample, a dict of features")
     if not rows:
         raise ValueError("background is empty; give some samples, for example the latest 200")
-    check_samples(samples)
     asked = _asked(model)
     used = [rows[i] for i in chosen(len(rows), samples)]
     with asked.lock:
@@ -286,17 +281,9 @@ def _classifier(model: Any) -> Asked:
     return Asked(ask, lambda: labels, contextlib.nullcontext())
 
 
-def read(name: Hashable, value: Any) -> float | str | None:
-    """Return a value as the mixtures read it."""
-    return str(value) if isinstance(value, str) else None if missing(value) else number(name, value)
-
-
-def check_samples(samples: Any) -> None:
-    check_whole("samples", samples, 1)
-
-
 def chosen(n: int, samples: int) -> list[int]:
     """Return which of n background samples are used: none twice, unless more are wanted than there are."""
+    check_whole("samples", samples, 1)
     rng = np.random.default_rng(0)
     rounds = [rng.permutation(n) for _ in range(-(-samples // n))] if n else []
     return [int(i) for each in rounds for i in each][:samples]
@@ -316,7 +303,7 @@ def explained(
     ask
         Predictions of samples: a row each, with a column for each label, or one for a target.
     labels
-        The labels of the columns, filled in by ``ask`` at the latest.
+        The labels of the columns; ``ask`` may add some.
     x
         The sample.
     background

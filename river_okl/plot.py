@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import itertools
-import pathlib
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +29,12 @@ if TYPE_CHECKING:
 
 Grid = NDArray[np.float64]
 
-__all__ = ["check_file", "decision_surface", "importances", "learning_curves", "waterfall"]
+__all__ = ["decision_surface", "importances", "learning_curves", "waterfall"]
 
 # The ends of the color-blind-safe color map RdBu_r.
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"
 # Okabe and Ito's palette without yellow, which is too faint for lines.
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
-FORMATS = ".png", ".svg", ".pdf", ".eps", ".ps"  # those that `outputs.py` recognizes as pictures of the command
 LINES = [(color, style) for style in ("-", "--", ":") for color in COLORS]
 
 
@@ -280,9 +278,3 @@ def learning_curves(results: Sequence[Contestant], *, error: str = "error") -> F
             ax.set_ylim(bottom=0)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
-
-
-def check_file(name: str) -> None:
-    """Raise if a figure cannot be saved under this name."""
-    if pathlib.Path(name).suffix.lower() not in FORMATS:
-        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}")

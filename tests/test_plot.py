@@ -127,7 +127,7 @@ def test_learning_curves_match_the_results():
     assert support.lines[0].get_color() == error.lines[0].get_color() != error.lines[1].get_color()
 
 
-@pytest.mark.parametrize("kind", plot.FORMATS)
+@pytest.mark.parametrize("kind", outputs.FORMATS)
 def test_a_picture_replaces_an_earlier_one(tmp_path, kind):
     plot.learning_curves(RESULTS).savefig(tmp_path / f"a{kind}")
     outputs.check({}, {"--plot": str(tmp_path / f"a{kind}")})

@@ -16,10 +16,10 @@ from river_okl._core.mixture.batch import predictions
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
-from river_okl._core.store.sample import stored
+from river_okl._core.store.sample import missing, number, stored
 from river_okl._core.store.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
-from river_okl.contributions import SAMPLES, Asked, Contributions, check_samples, chosen, explained, read
+from river_okl.contributions import SAMPLES, Asked, Contributions, chosen, explained
 from river_okl.frames import Rows
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
@@ -33,6 +33,11 @@ PARTS = {  # of the answer, by the names of experts
     **dict.fromkeys(("stack", "correction"), "stack of all"),
     "bayes": "naive Bayes",
 }
+
+
+def _read(name: Hashable, value: Any) -> float | str | None:
+    """Return a value as a mixture reads it."""
+    return str(value) if isinstance(value, str) else None if missing(value) else number(name, value)
 
 
 class OKL(PredictiveModel):
@@ -114,11 +119,32 @@ class OKL(PredictiveModel):
     def _asked(self) -> Asked:
         return Asked(lambda rows: predictions(self._f, rows, wait=False), lambda: [], self._f.lock)
 
-    def _explained(self, x: Any, samples: int, label: Any = None) -> Contributions:
-        check_samples(samples)
-        if isinstance(x, dict):  # read once, because its values may run code of their own
-            x = {stored(name): read(name, value) for name, value in dict(x).items()}
+    @locked
+    def contributions_one(
+        self, x: dict[Hashable, Any], *, label: Hashable = None, samples: int = SAMPLES
+    ) -> Contributions:
+        """Return what each feature contributes to the prediction, in units of the target or of a probability.
+
+        The mean prediction for background samples, `base`, and the contributions add up to `prediction`. Background
+        samples are drawn from 128 that are kept, evenly from the latest `memory` ones. Asking changes nothing that is
+        learned.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        label
+            The label whose probability is explained, of a classifier. None: the most probable one.
+        samples
+            Number of background samples; the time is proportional to it and to the number of features.
+
+        """
+        return self._explained(x, label, samples)
+
+    def _explained(self, x: Any, label: Any = None, samples: int = SAMPLES) -> Contributions:
         background = [self._f.background.sample(i) for i in chosen(len(self._f.background), samples)]
+        if isinstance(x, dict):  # read once, because its values may run code of their own
+            x = {stored(name): _read(name, value) for name, value in dict(x).items()}
         asked = self._asked()
         return explained(asked.ask, asked.labels(), x, background, label)
 
@@ -143,7 +169,7 @@ class OKL(PredictiveModel):
             parts[part] = parts.get(part, 0.0) + weight
         shares = sorted(((weight, part) for part, weight in parts.items() if weight >= 0.005), reverse=True)
         of = ", ".join(f"{part} {weight:.0%}" for weight, part in shares)
-        return f"{self._explained(x, SAMPLES).shown(decimals)}\n\nfrom {of}"
+        return f"{self._explained(x).shown(decimals)}\n\nfrom {of}"
 
 
 class OKLClassifier(OKL, PredictiveClassifier):
@@ -286,25 +312,6 @@ class OKLClassifier(OKL, PredictiveClassifier):
             each=each,
         )
 
-    @locked
-    def contributions_one(self, x: dict[Hashable, Any], *, label: Any = None, samples: int = SAMPLES) -> Contributions:
-        """Return what each feature contributes to the probability of a label; they add up.
-
-        The mean prediction for background samples, `base`, and the contributions add up to `prediction`. Background
-        samples are drawn from 128 that are kept, evenly from the latest `memory` ones. Asking changes nothing that is learned.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        label
-            The label whose probability is explained; None: the most probable one.
-        samples
-            Number of background samples; the time is proportional to it and to the number of features.
-
-        """
-        return self._explained(x, samples, label)
-
     def _asked(self) -> Asked:
         every = super()._asked()
 
@@ -446,23 +453,6 @@ class OKLRegressor(OKL, PredictiveRegressor):
         super().__init__(
             kernel, budget=budget, scale=scale, pending=pending, memory=memory, points=budget, dictionary=budget
         )
-
-    @locked
-    def contributions_one(self, x: dict[Hashable, Any], *, samples: int = SAMPLES) -> Contributions:
-        """Return what each feature contributes to the prediction, in units of the target.
-
-        The mean prediction for background samples, `base`, and the contributions add up to `prediction`. Background
-        samples are drawn from 128 that are kept, evenly from the latest `memory` ones. Asking changes nothing that is learned.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        samples
-            Number of background samples; the time is proportional to it and to the number of features.
-
-        """
-        return self._explained(x, samples)
 
     def _asked(self) -> Asked:
         every = super()._asked()

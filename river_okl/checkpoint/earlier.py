@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import checked_whole
+from river_okl._core.store.running import NUMBERS
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
 from river_okl.checkpoint.values import Part
@@ -30,7 +31,7 @@ OF_CLASSES = "pool", "logistic", "bayes"
 OF_TARGETS = "last_target", "intervals", "centre", "size", "settled", "lowest", "highest"
 MEASURES = 5  # of OKLDetector
 MEMORY = 8192  # samples
-RUNNING = 18  # numbers of running statistics; those of a drift followed
+DRIFT = "before", "trend", "rising", "follows"  # running statistics that followed
 FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
 
@@ -63,8 +64,7 @@ def _of_classes(f: Any, old: State) -> State:
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_CLASSES)},
-        "scaler": _scaler(old["scaler"]),
-        "background": new["background"] | {"values": np.zeros((len(_names(old)), 0))},
+        **_with_features(new, old),
         **_with_points(f, old, ("processes", "pool")),
         "today": {"log_weights": log_weights - log_weights.max()},
     }
@@ -84,13 +84,18 @@ def _of_targets(f: Any, old: State) -> State:
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
-        "scaler": _scaler(old["scaler"]),
-        "background": new["background"] | {"values": np.zeros((len(_names(old)), 0))},
+        **_with_features(new, old),
         "target": _numbers(old["target"]),
         **_with_points(f, old, ("processes",)),
         "diagonal": new["diagonal"] | diagonal,
         "today": today,
     }
+
+
+def _with_features(new: State, old: State) -> State:
+    """Return what refers to features; a new mixture has no background samples."""
+    background = new["background"] | {"values": np.zeros((len(_names(old)), 0))}
+    return {"scaler": _scaler(old["scaler"]), "background": background}
 
 
 def _scaler(old: State) -> State:
@@ -99,11 +104,12 @@ def _scaler(old: State) -> State:
 
 def _numbers(old: Any) -> Any:
     """Return running statistics, in the last dimension, of values that do not drift."""
-    if np.shape(old)[-1:] != (RUNNING,):
+    known = [i for i, name in enumerate(NUMBERS) if name not in DRIFT]
+    if np.shape(old)[-1:] != (len(known),):
         raise ValueError("running statistics of a version before 0.6.0 are incomplete")
-    doubles, counts = np.split(np.asarray(old), [11], axis=-1)
-    drift = np.zeros((*np.shape(old)[:-1], 2))
-    return np.concatenate([doubles, drift, counts, drift], axis=-1)
+    found = np.zeros((*np.shape(old)[:-1], len(NUMBERS)))
+    found[..., known] = old
+    return found
 
 
 def _with_points(f: Any, old: State, holders: tuple[str, ...]) -> State:

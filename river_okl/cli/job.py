@@ -248,10 +248,10 @@ def _check(options: argparse.Namespace) -> None:
     )
     if options.plot:  # an unusable file name fails before the benchmark, not after it
         try:
-            from river_okl import plot
+            import river_okl.plot  # noqa: F401
         except ImportError:
             raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
-        plot.check_file(options.plot)
+        outputs.check_picture(options.plot)
     if options.workers and (options.metric or options.predictions or options.load):
         raise UsageError("--metric, --predictions and --load are not for --workers, which only sums up errors")
     if options.load:

@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 import os
+import pathlib
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from river_okl.checks import UsageError
 from river_okl.cli.race import Contestant
 from river_okl.files.stream import Sample, Stream
 
+FORMATS = ".png", ".svg", ".pdf", ".eps", ".ps"  # of pictures
 PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS"
 MAKER = b"atplotlib"
 
@@ -49,6 +51,12 @@ def check(inputs: dict[str, str | None], outputs: dict[str, str | None]) -> None
             raise UsageError(f"{option}: nothing can be written to the folder {folder}")
         if (kind := _other_kind(option, path)) is not None:
             raise UsageError(f"{option} {path} would replace {kind}: choose another name, or remove that file first")
+
+
+def check_picture(name: str) -> None:
+    """Raise if a figure cannot be saved under this name."""
+    if pathlib.Path(name).suffix.lower() not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}")
 
 
 def _is_same(a: str, b: str) -> bool:

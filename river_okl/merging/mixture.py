@@ -357,13 +357,13 @@ class Merging:
         """Return an array of a mixture's ``Distances`` for the merged features; it is 0 for unknown ones."""
         return self.along(0, each, each.state["distances"][name])
 
-    def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
+    def along(self, axis: int, each: Mixed, values: Arrays, *, unknown: float = 0.0) -> Arrays:
         """Return values of a mixture for the merged features, which are along this axis.
 
-        Values of features that the mixture does not know are 0.
+        ``unknown`` is the value of features that the mixture does not know.
         """
         own = np.moveaxis(values, axis, 0)[each.places]
-        found = np.zeros((len(self.names), *own.shape[1:]))
+        found = np.full((len(self.names), *own.shape[1:]), unknown)
         here = each.columns < len(self.names)
         found[each.columns[here]] = own[here]
         return np.ascontiguousarray(np.moveaxis(found, 0, axis))

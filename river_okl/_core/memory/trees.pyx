@@ -23,8 +23,7 @@ There are 8 trees at first; they double with the rows, up to TREES.  A tree look
 most ``DRAWN``: five eighths of these are drawn by the decayed gains of all trees, the others at random.  Levels below
 the root look at every second one in turn, if these are more than ``PER_LEVEL``.
 
-If a column
-has more codes than there are bins, two or four codes share a bin, with an offset for each tree.
+If a column has more codes than there are bins, two or four codes share a bin, with an offset for each tree.
 """
 
 from libc.string cimport memcpy, memset

@@ -16,5 +16,4 @@ cdef class Background(Expert):
     cdef int64_t start          # the oldest row
 
     cdef int thin(self) except -1
-    cdef Py_ssize_t most(self) noexcept
     cdef void write(self, const Sample *x, Py_ssize_t row) noexcept

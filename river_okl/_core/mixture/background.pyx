@@ -21,6 +21,11 @@ cdef enum:
 cdef double GAP = -2.0 * LARGEST, ABSENT = -4.0 * LARGEST
 
 
+cdef Py_ssize_t most_rows(Py_ssize_t features) noexcept:
+    """Return the maximum number of rows of so many features."""
+    return max(FEWEST, min(ROWS, CELLS // max(1, features)))
+
+
 cdef class Background(Expert):
     """Rows of raw samples.
 
@@ -42,12 +47,8 @@ cdef class Background(Expert):
         self.declare(<size_t> &self.step, "step", (), dtype="i8", default=1, low=1, high=2 * LARGEST_COUNT)
         self.declare(<size_t> &self.start, "start", (), dtype="i8", low=0, high=ROWS - 1)
 
-    cdef Py_ssize_t most(self) noexcept:
-        """Return the maximum number of rows."""
-        return max(FEWEST, min(ROWS, CELLS // max(1, self.scaler.n)))
-
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
-        cdef Py_ssize_t most = self.most()
+        cdef Py_ssize_t most = most_rows(self.scaler.n)
         self.added += 1
         while self.row.n > most or (self.row.n == most and self.step * most < self.span):
             self.thin()
@@ -57,8 +58,6 @@ cdef class Background(Expert):
             self.write(x, self.start)
             self.start = (self.start + 1) % most
             return False
-        if self.start:  # fewer than there may be, since features were forgotten
-            self.thin()
         if self.row.n == self.row.room:
             self.grow(self.row, min(max(FEWEST, 2 * self.row.room), ROWS))
         self.row.n += 1
@@ -76,7 +75,7 @@ cdef class Background(Expert):
         self.take_items(self.row, kept, n)
         self.shrink(self.row, n)
         self.start = 0
-        if self.step * self.most() < self.span:
+        if self.step * most_rows(self.scaler.n) < self.span:
             self.step *= 2
         return 0
 
@@ -120,19 +119,15 @@ cdef class Background(Expert):
 
     def merged(self, merging):
         """Return rows of all shards, in turn."""
-        found = []
-        for _, each in merging.active:
-            own = each.part(self)["values"]
-            values = np.full((len(merging.names), own.shape[1]), ABSENT)
-            here = each.columns < len(merging.names)
-            values[each.columns[here]] = own[each.places[here]]
-            found.append(values)
+        states = [each.part(self) for _, each in merging.active]
+        found = [
+            merging.along(0, each, state["values"], unknown=ABSENT)
+            for (_, each), state in zip(merging.active, states)
+        ]
         rows = np.concatenate(found, axis=1)[:, np.argsort(
             np.concatenate([(np.arange(each.shape[1]) + 0.5) / each.shape[1] for each in found]), kind="stable"
         )]
-        most = max(FEWEST, min(ROWS, CELLS // max(1, len(merging.names))))
-        kept = np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], most)).astype(int)
-        states = [each.part(self) for _, each in merging.active]
+        kept = np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], most_rows(len(merging.names)))).astype(int)
         return {
             "values": np.ascontiguousarray(rows[:, kept]),
             "added": max([each["added"] for each in states]),
