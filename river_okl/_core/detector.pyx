@@ -224,6 +224,30 @@ cdef class Detector(ScaledPoints):
                 found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / self.found
         return dict(sorted(named(found).items(), key=lambda item: -item[1]))
 
+    def remembered(self, Detector start):
+        """Return the points that came after ``start`` as samples, the oldest first: each without a target, and with the
+        number of samples that it stands for as its weight."""
+        births = self.points.births
+        weight = fmin(self.candidates, RESERVOIR_MEMORY) / max(1, self.points.n)
+        later = [i for i in np.argsort(births).tolist() if births[i] >= start.points.born]
+        return [(self.scaler.sample_of(self.points.point(i)), None, weight) for i in later]
+
+    def complete_levels(self, double share):
+        """Add to the latest levels those of anomalies, which are a ``share`` of the samples but do not become points.
+
+        They are above all others, by an exponential distribution through the median and the ninth decile.
+        """
+        cdef Py_ssize_t n = self.window.n, more = <Py_ssize_t> (share * n)
+        if n < RANKED:
+            return
+        levels = self.window.state()
+        low, high = np.quantile(levels, (0.5, 0.9))
+        above = -np.log((np.arange(more) + 0.5) / max(1, more))
+        levels[np.linspace(0, n - 1, more).astype(int)] = levels.max() + above * (high - low) / log(5.0)
+        self.window.drop(n)
+        self.window.restore(levels)
+        self.fresh = False
+
     def learn(self, sample, double w):
         """Learn one sample."""
         self.evaluate(sample)

@@ -205,25 +205,12 @@ cdef class ScaledPoints(Table):
         self.scaler.end_conversion()
         return 0
 
-    def adopt_units(self, units):
-        """Put these units of features, (centre, size) by name, into force, and convert what was learned."""
-        if self.scaler.adopt(units):
-            self.begin_units()
-            self.convert_units()
-            self.finish_units(False)
-        self.scaler.end_conversion()
-        self.fresh = False
-
     cdef int convert_units(self) except -1:
         cdef Conversion to = self.scaler.conversion()
         return self.change_units(self.scaler, &to)
 
-    cdef int begin_units(self) except -1:
-        """Prepare for a change of units, bandwidths and feature weights."""
-        return 0
-
     cdef int finish_units(self, bint discount) except -1:
-        """Adapt to what has changed since ``begin_units``; ``discount``: what was learned under it may be wrong now."""
+        """Adapt to changed units; ``discount``: what was learned in the old ones may be wrong now."""
         self.distances.square_points()
         return 0
 

@@ -1,11 +1,10 @@
 """Merging models: several models, each trained on a shard of a stream, become one.
 
     shards.py       the models to merge: of one class, with the same parameters and aligned labels, and their start
-    statistics.py   statistics of a stream: means and variances, bandwidths, the calibration of probabilities
+    statistics.py   statistics of a stream: bandwidths and the calibration of probabilities
     expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion, and for random features
     gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
-    mixture.py      all experts of ``OKLClassifier`` and ``OKLRegressor``
-    detector.py     ``OKLDetector``: points and scores of all streams
+    replay.py       ``OKLClassifier``, ``OKLRegressor`` and ``OKLDetector``: one learns what the others remember
     spaces.py       kernels between points of several models
     pipelines.py    River's pipelines and transformers around them
 
@@ -17,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.merging import detector, expansions, gaussian, mixture, pipelines
+from river_okl.merging import expansions, gaussian, pipelines, replay
 from river_okl.merging.shards import Shards, checked, gathered
 from river_okl.model import CompiledModel
 
@@ -52,14 +51,18 @@ def merge(
       budget; otherwise f is projected once on the points that explain most of it.
     - `TVMClassifier`: the prototypes of all models form one weighted set, and f is its solution, not a sum.
       Beyond the budget, prototypes are merged as along a stream.
-    - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so precisions and linear
+    - Gaussian processes (`SOGP…`): posteriors are products of evidence, so precisions and linear
       terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), as in streaming variational Bayes. If dictionaries differ, each
       posterior is computed at the points of the union that explain most of the means.
-    - The memory of `OKLClassifier` has the rows of all models, the latest first. Its trees are built anew at once.
+    - `OKLClassifier` and `OKLRegressor`: the model that has learned most (the first of them) learns the samples
+      that the others remember, at most `memory` of each since the start, in turn. It takes the time of learning
+      them. Features beyond the memory's 256 columns are missing. `OKLDetector`: the same with its points. A
+      warning says if the result fits the latest samples of the models clearly worse than they do.
     - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its
       points, are kept, as when the bandwidth moves along one stream.
     - Counters (and with them learning rates) continue as if one model had seen all samples. Labels are united.
-    - The result does not depend on the order of the models, except for rounding and random states (the first model's).
+    - The result does not depend on the order of the models, except for rounding, random states (the first model's),
+      and which of several `OKL…` learns what the others remember.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def merge(
     return _merged(gathered(models, weights, budget, start))
 
 
-BY_KIND: tuple[Any, ...] = (mixture, detector, gaussian, expansions)
+BY_KIND: tuple[Any, ...] = (replay, gaussian, expansions)
 
 
 def _merged(shards: Shards) -> Any:

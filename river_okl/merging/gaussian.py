@@ -42,6 +42,7 @@ from river_okl.merging.statistics import pooled_kernel
 MODELS = SOGP
 
 State = dict[str, Any]
+Gram = Callable[[Positions, Positions], Arrays]  # κ between points of the space, jitter included
 
 CANDIDATES = 4  # times the dictionary: number of points of the union to compare
 SAFE = 0.5  # of the shards' mean precision: summed evidence below it has lost more than it gained
@@ -140,71 +141,6 @@ def factored(K: Arrays) -> State:
         ridge = 10.0 * ridge + 1e-12
 
 
-# Several processes over one dictionary --------------------------------------------------------------------------------
-
-
-class OfKernel(NamedTuple):
-    """The processes with one kernel, of the start and of every shard."""
-
-    gram: Callable[[Positions, Positions], Arrays]  # κ between points of the space, jitter included
-    places: list[Places]
-    posteriors: list[list[MeansAndCovariance]]  # of each model, one for each prior
-
-
-class Bank(NamedTuple):
-    """Kernels x priors, all over one dictionary of each model."""
-
-    space: Space  # of the points of all models
-    kernels: list[OfKernel]
-    priors: list[tuple[float, float]]  # prior variance and forgetting
-    weights: Arrays  # [kernel, prior] of the processes, when points are chosen
-
-    def merged(self, shards: Shards, capacity: int) -> tuple[Positions, list[State], list[State]]:
-        """Return the points of the merged dictionary, and the states of every basis and of every posterior."""
-        moved = [i for i, share in enumerate(shards.shares) if share > 0.0]
-        chosen = np.unique(np.concatenate([self.kernels[0].places[1 + i].at for i in moved]))
-        if len(chosen) > capacity:
-            chosen = self.spanning(chosen, shards.shares, moved, capacity)
-        bases, found = [], []
-        for gram, places, posteriors in self.kernels:
-            K = gram(chosen, chosen)
-            bases.append(factored(K))
-            views = [of.seen_from(chosen, gram(chosen, of.at), self.space.same(chosen, of.at)) for of in places]
-            unexplained = [_unexplained(K, A, gram(of.at, of.at)) for A, of in zip(views, places, strict=True)]
-            for b, (prior_variance, forgetting) in enumerate(self.priors):
-                start, *ends = (
-                    of[b].at(A, prior_variance * rest)
-                    for of, A, rest in zip(posteriors, views, unexplained, strict=True)
-                )
-                end = added(shards, prior_variance * K, forgetting, start, ends)
-                found.append({"means": end.means, "covariance": packed(end.covariance), "factor": 1.0})
-        return chosen, bases, found
-
-    def spanning(self, held: Positions, shares: Arrays, moved: list[int], capacity: int) -> Positions:
-        """Return the points in ``held`` that explain most of all means."""
-        importance = np.zeros(len(self.space))
-        for (k, b), weight in np.ndenumerate(self.weights):
-            for i in moved:
-                basis, means = self.kernels[k].places[1 + i], self.kernels[k].posteriors[1 + i][b].means
-                # the squared error of the means at each point if it were removed, as in KRLS-T
-                lost = (((means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
-                np.add.at(importance, basis.at, shares[i] * weight * lost)
-        candidates = held[heaviest(importance[held], CANDIDATES * capacity)]
-        values = []  # of the means of all processes at the candidates
-        for gram, places, posteriors in self.kernels:
-            total: Any = 0.0
-            for i in moved:
-                means = np.concatenate([posterior.means for posterior in posteriors[1 + i]])
-                total = total + shares[i] * (gram(candidates, places[1 + i].at) @ (places[1 + i].inverse @ means.T))
-            values.append(total)
-        repeated = self.weights.repeat(values[0].shape[1] // len(self.priors), axis=1)
-        scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1))
-        if not scaled.any():
-            scaled = np.ones((len(candidates), 1))
-        K = self.kernels[int(self.weights.sum(axis=1).argmax())].gram(candidates, candidates)
-        return candidates[np.sort(pursued(K, scaled, capacity))]
-
-
 def _unexplained(K: Arrays, A: Arrays, of_points: Arrays) -> Arrays:
     """Return K - A K_i Aᵀ, the covariance of f at points given f at those of a dictionary, for a prior variance of 1.
 
@@ -214,9 +150,6 @@ def _unexplained(K: Arrays, A: Arrays, of_points: Arrays) -> Arrays:
     exact = (np.count_nonzero(A, axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
     found[exact] = found[:, exact] = 0.0
     return found
-
-
-# One process ----------------------------------------------------------------------------------------------------------
 
 
 def merged(shards: Shards) -> Any:
@@ -231,25 +164,52 @@ def merged(shards: Shards) -> Any:
     X, rows, _ = joined(points, features, {name: j for j, name in enumerate(names)})
     space = Space(X, model._f.kernel.terms, 1.0 + model._f.basis.jitter)
     gram = functools.partial(space.gram, model._f.kernel, None)
-    grams = [gram(at, at) for at in rows]
-    prior_variance = float(shards.models[0]._f.posterior.prior_variance)
-    places = [Places(at, inverse(K)) for at, K in zip(rows, grams, strict=True)]
+    places = [Places(at, inverse(gram(at, at))) for at in rows]
     # if the kernel has moved, the mean and the covariance of f are kept
-    posteriors = [[MeansAndCovariance(each._f.means(), each._f.covariance())] for each in with_start]
-    kernels = [OfKernel(gram, places, posteriors)]
-    bank = Bank(space, kernels, [(prior_variance, model.forgetting)], np.ones((1, 1)))
-    chosen, (basis,), (posterior,) = bank.merged(shards, model.budget)
+    posteriors = [MeansAndCovariance(each._f.means(), each._f.covariance()) for each in with_start]
+    chosen = _chosen(shards, gram, places, [each.means for each in posteriors], len(space), model.budget)
+    K = gram(chosen, chosen)
+    prior_variance = float(shards.models[0]._f.posterior.prior_variance)
+    start, *ends = (
+        posterior.at(A, prior_variance * _unexplained(K, A, gram(of.at, of.at)))
+        for of, posterior in zip(places, posteriors, strict=True)
+        for A in [of.seen_from(chosen, gram(chosen, of.at), space.same(chosen, of.at))]
+    )
+    end = added(shards, prior_variance * K, model.forgetting, start, ends)
+    posterior = {"means": end.means, "covariance": packed(end.covariance), "factor": 1.0}
     model._f.restore(
         {
             "kernel": kernel,
             **stored(points_of([each._f.points for each in with_start], rows, chosen), model.budget + 1, []),
-            "basis": basis,
+            "basis": factored(K),
             "prior_variance": prior_variance,
             "seen": shards.total(lambda each: each._f.seen),
             "posterior": posterior | {"noise": model.noise},
         }
     )
     return model
+
+
+def _chosen(shards: Shards, gram: Gram, places: list[Places], means: list[Arrays], n: int, capacity: int) -> Positions:
+    """Return the points of the merged dictionary, among n in all: those that explain most of all means."""
+    shares = shards.shares
+    moved = [i for i, share in enumerate(shares) if share > 0.0]
+    held = np.unique(np.concatenate([places[1 + i].at for i in moved]))
+    if len(held) <= capacity:
+        return held
+    importance = np.zeros(n)
+    for i in moved:
+        of = places[1 + i]
+        # the squared error of the means at each point if it were removed, as in KRLS-T
+        lost = (((means[1 + i] @ of.inverse) / of.inverse.diagonal()) ** 2).sum(axis=0)
+        np.add.at(importance, of.at, shares[i] * lost)
+    candidates = held[heaviest(importance[held], CANDIDATES * capacity)]
+    values = sum(
+        shares[i] * (gram(candidates, places[1 + i].at) @ (places[1 + i].inverse @ means[1 + i].T)) for i in moved
+    )
+    if not np.any(values):
+        values = np.ones((len(candidates), 1))
+    return candidates[np.sort(pursued(gram(candidates, candidates), values, capacity))]
 
 
 def stored(points: list[dict[Hashable, float]], capacity: int, names: list[Hashable]) -> dict[str, Any]:

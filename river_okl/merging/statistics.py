@@ -1,8 +1,7 @@
-"""Statistics of several streams, averaged: means and variances, bandwidths, calibration."""
+"""Statistics of several streams, averaged: bandwidths and the calibration of probabilities."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -11,33 +10,6 @@ from numpy.typing import NDArray
 
 from river_okl._core.kernel.compiled import BANDWIDTH_SAMPLES
 from river_okl.merging.shards import Shards, not_from_start
-
-
-@dataclasses.dataclass
-class Moments:
-    """Count, mean and variance of values."""
-
-    count: float = 0.0
-    mean: float = 0.0
-    variance: float = 0.0
-
-
-def pooled(start: Moments, ends: list[tuple[float, Moments]]) -> Moments:
-    """Return moments of several streams, weighted by how many values each has had since the start, times its weight.
-
-    The start counts as part of every stream.  Counts are added.
-    """
-    new = [
-        (weight * (end.count - start.count if end.count >= start.count else end.count), end)  # less: end has restarted
-        for weight, end in ends
-    ]
-    total = sum(mass for mass, _ in new)
-    if total <= 0.0:
-        return start
-    mean = sum(mass * end.mean for mass, end in new) / total
-    variance = sum(mass * (end.variance + (end.mean - mean) ** 2) for mass, end in new) / total
-    return Moments(start.count + total, mean, variance)
-
 
 COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: they never decrease
 

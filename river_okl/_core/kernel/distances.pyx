@@ -52,7 +52,6 @@ cdef class Distances(Table):
         self.scaler = scaler
         of_feature, of_point = (scaler,), (points,)
         of_sum = {"low": 0.0, "high": LARGEST_SUM}
-        averaged = {"merge": "mean", **of_sum}
         for m in range(METRICS):
             self.declare(<size_t> &self.square[m], f"square_{m}", of_point, **of_sum)
             if m >= first:
@@ -64,13 +63,13 @@ cdef class Distances(Table):
             self.declare(
                 <size_t> &self.weights[m], f"weights_{m}", of_feature, default=1.0, low=LEAST * (1.0 - 1e-9), high=1e10
             )
-        self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **averaged)
-        self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **averaged)
-        self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **averaged)
-        self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **averaged)
+        self.declare(<size_t> &self.slopes, "slopes", of_feature, of_feature=-2, **of_sum)
+        self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **of_sum)
+        self.declare(<size_t> &self.differences, "differences", of_feature, of_feature=2, **of_sum)
+        self.declare(<size_t> &self.squares, "squares", of_feature, of_feature=2, **of_sum)
         self.declare(<size_t> &self.previous, "previous", of_feature, of_feature=1, low=-LARGEST, high=LARGEST)
-        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * SUMS_MEMORY, merge="mean")
-        self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1, merge="max")
+        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * SUMS_MEMORY)
+        self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary, bint to_points) except -1:
         """Compute ‖x‖², and x · z_i for the points ``to_points`` and for the dictionary unless it is NULL, of an
@@ -387,17 +386,3 @@ cdef class Distances(Table):
         self.previous_size = self.previous_allocated = places.size
         self.previous_places = <int32_t *> self.resize(self.previous_places, 0, places.size, 4)
         viewed(self.previous_places, places.size, np.dtype(np.int32))[:] = places
-
-    def merged(self, merging):
-        """Merge the weights by rules of their own; the points are the merged ones."""
-        weights, first = merging.weights, merging.first
-        place = dict(zip(first.places.tolist(), first.columns.tolist()))
-        previous = [place[at] for at in first.state["distances"]["previous_places"].tolist() if at in place]
-        X = merging.matrix()
-        squares = ((X * X) @ weights).T
-        return Table.merged(self, merging) | {
-            **{f"weights_{m}": weights[:len(merging.names), m].copy() for m in range(METRICS) if m != EQUAL},
-            **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
-            "previous": merging.known(first, "previous"),
-            "previous_places": np.array(previous, dtype=np.int32),
-        }

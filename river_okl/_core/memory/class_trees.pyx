@@ -94,6 +94,3 @@ cdef class ClassTrees(Trees):
         self.append_class(self.classes)
         self.identity[n - 1] = n - 1
         return self.append_class(self.per_class)
-
-    def begun(self, dict state, gains, Py_ssize_t rows):
-        return Trees.begun(self, state, gains, rows) | {"identities": state["identities"]}

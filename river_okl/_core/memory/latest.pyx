@@ -163,6 +163,17 @@ cdef class Latest(Table):
         cdef Py_ssize_t at = self.start + i
         return at if at < self.row.n else at - self.row.n
 
+    def sample(self, Py_ssize_t i):
+        """Return row i as a sample, without features that have no column of their own."""
+        cdef Py_ssize_t c, slot = self.slot(i)
+        cdef float value
+        scaled = {}
+        for c in range(self.answers, min(self.column.n, COLUMNS)):
+            if self.place[c] >= 0:
+                value = self.values[c * self.row.room + slot]
+                scaled[<object> self.scaler.names[self.place[c]]] = None if value == GAP else value
+        return self.scaler.sample_of(scaled)
+
     cdef Py_ssize_t next_slot(self) noexcept:
         """Return the slot of a new row: that of the oldest one, if there are as many rows as there may be."""
         cdef Py_ssize_t at

@@ -33,7 +33,7 @@ import numpy as np
 from river_okl._core.loops cimport add_histogram, compare_splits, converted, route
 from river_okl._core.memory.latest cimport EDGES, below_all, largest_single
 from river_okl._core.splitmix cimport scrambled
-from river_okl._core.store.table cimport Array, Conversion
+from river_okl._core.store.table cimport Conversion
 
 from river_okl._core.states import LARGEST_COUNT
 
@@ -522,20 +522,6 @@ cdef class Trees(Table):
         if (moved >= nodes).any():
             raise ValueError(f"a row of a memory is at a node beyond the {nodes} of its level")
         return 0
-
-    def begun(self, dict state, gains, Py_ssize_t rows):
-        """Return a state like this one, but with these gains, without trees, and with other rows."""
-        cdef Array array
-        found = {}
-        for array, axes in self.arrays():
-            value = state[array.name]
-            if not axes:
-                found[array.name] = type(value)()
-                continue
-            shape = [rows if axis is self.latest.row else length for axis, length in zip(axes, value.shape)]
-            blank = np.frombuffer(array.blank[:array.item], array.dtype)[0]
-            found[array.name] = np.full(shape, blank)
-        return found | {"gains": gains}
 
     def _check(self):
         cdef Py_ssize_t i, t, o, room = self.per_class.room

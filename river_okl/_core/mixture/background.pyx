@@ -8,8 +8,6 @@ dropped, and the step doubles.
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 
-import numpy as np
-
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word
 
@@ -116,24 +114,6 @@ cdef class Background(Expert):
         low = state["values"][state["values"] < -LARGEST]
         if ((low != GAP) & (low != ABSENT)).any():
             raise ValueError("a value of a background sample is out of range")
-
-    def merged(self, merging):
-        """Return rows of all shards, in turn."""
-        states = [each.part(self) for _, each in merging.active]
-        found = [
-            merging.along(0, each, state["values"], unknown=ABSENT)
-            for (_, each), state in zip(merging.active, states)
-        ]
-        rows = np.concatenate(found, axis=1)[:, np.argsort(
-            np.concatenate([(np.arange(each.shape[1]) + 0.5) / each.shape[1] for each in found]), kind="stable"
-        )]
-        kept = np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], most_rows(len(merging.names)))).astype(int)
-        return {
-            "values": np.ascontiguousarray(rows[:, kept]),
-            "added": max([each["added"] for each in states]),
-            "step": max([each["step"] for each in states]),
-            "start": 0,
-        }
 
     def _check(self):
         Expert._check(self)

@@ -36,11 +36,11 @@ cdef class Bayes(Expert):
         self.scaler = scaler
         self.per_class = Classes(2)
         per_value = scaler, self.per_class
-        self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
+        self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0)
         self.declare(<size_t> &self.seen, "seen", per_value, low=0.0, high=LARGEST_COUNT)
         self.declare(<size_t> &self.mean, "mean", per_value, of_feature=1, low=-LARGEST, high=LARGEST)
         self.declare(<size_t> &self.variance, "variance", per_value, of_feature=2, low=0.0, high=LARGEST_SUM)
-        self.declare(<size_t> &self.fit, "fit", (2,), default=1.0, low=1e-2, merge="mean")
+        self.declare(<size_t> &self.fit, "fit", (2,), default=1.0, low=1e-2)
         self.derive(<size_t> &self.log_counts, (self.per_class,))
         self.derive(<size_t> &self.log_absent, (self.per_class,), default=np.log(0.5))
         self.derive(<size_t> &self.smoothed, per_value, default=1.0)
@@ -140,18 +140,3 @@ cdef class Bayes(Expert):
 
     def names(self):
         return ["bayes"] if self.rows else []
-
-    def merged(self, merging):
-        """Return the state as if counted along one stream of the average length."""
-        seen, mean, variance = [merging.each(self, name) for name in ("seen", "mean", "variance")]
-        counts = np.array([share for share, _ in merging.active])[:, None, None] * seen
-        total = np.minimum(counts.sum(axis=0), seen.max(axis=0))  # as in ``Merging.mean``
-
-        def averaged(values):
-            found = (counts * values).sum(axis=0)
-            return np.divide(found, total, out=np.zeros_like(found), where=total > 0.0)
-
-        centre = averaged(mean)
-        return Expert.merged(self, merging) | {
-            "seen": total, "mean": centre, "variance": averaged(variance + (mean - centre) ** 2)
-        }

@@ -29,13 +29,13 @@ cdef class Change(Table):
 
     def __init__(self, double deviations, double least):
         self.deviations, self.least = deviations, least
-        loss = {"low": 0.0, "high": LARGEST, "merge": "late"}
+        loss = {"low": 0.0, "high": LARGEST}
         self.declare(<size_t> &self.fast, "fast", (), power=1, **loss)
         self.declare(<size_t> &self.mean, "mean", (), power=1, **loss)
         self.declare(<size_t> &self.variance, "variance", (), power=2, **loss)
         self.declare(<size_t> &self.bar, "bar", (), power=1, **loss)
-        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="late")
-        self.declare(<size_t> &self.left, "left", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="late")
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT)
+        self.declare(<size_t> &self.left, "left", (), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cdef void restart(self) noexcept:
         """Forget all losses."""

@@ -111,7 +111,7 @@ cdef class ClassMixture(Mixture):
         predictions = self.per_prediction
         self.assemble(Judgement(predictions), Judgement(predictions), Change(DEVIATIONS, LEAST_RISE))
         self.stack.weight = self.today.weight
-        self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0, merge="mean")
+        self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
         self.per_prediction.n = self.rows
         if self.memory in others:

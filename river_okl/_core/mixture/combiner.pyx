@@ -8,8 +8,6 @@ would win even with no better means, because their predicted variance changes fr
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
 
-import numpy as np
-
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.inputs cimport bounded
 from river_okl._core.mixture.expert cimport Expert
@@ -36,7 +34,7 @@ cdef class Combiner(Table):
             self.stack.coef[i] = 1.0 / PROCESSES
         self.declare(<size_t> &self.log_weight, "log_weights", (ESTIMATES,), default=-NEWCOMER, high=0.0)
         self.declare(
-            <size_t> &self.residual, "residuals", (ESTIMATES,), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2
+            <size_t> &self.residual, "residuals", (ESTIMATES,), default=1.0, low=LEAST_RESIDUAL, power=2
         )
         self.derive(<size_t> &self.weight, (ESTIMATES,))
         self.log_weight[0] = 0.0
@@ -113,19 +111,3 @@ cdef class Combiner(Table):
             of_means += self.stack.coef[i]
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
-
-    def merged(self, merging):
-        """Merge the weights of the estimates; the stack restarts."""
-        weights = merging.mean(lambda each: each.part(self)["log_weights"])
-        return Table.merged(self, merging) | {
-            "stack": self.merged_stack(merging),
-            "log_weights": weights - weights.max(),
-        }
-
-    def merged_stack(self, merging):
-        """Return a stack that restarts as the mixture's mean, because merged processes have other errors."""
-        if len(merging.active) == 1:
-            return merging.first.part(self)["stack"]
-        weights = np.exp(merging.log_weights())
-        coef = np.append(weights / weights.sum(), np.zeros(self.stack.size - len(weights)))
-        return self.stack.state() | {"coef": coef}

@@ -15,8 +15,6 @@ a value counts as at most its reach, which grows at most four-fold with a larger
 
 from libc.math cimport fabs, fmax, fmin
 
-import numpy as np
-
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
@@ -42,16 +40,15 @@ cdef class Diagonal(Expert):
         self.name, self.rows, self.scaler = "diagonal", 1, scaler
         number = {"low": -LARGEST_MEAN, "high": LARGEST_MEAN}
         self.declare(<size_t> &self.bias, "bias", (), **number)
-        self.declare(<size_t> &self.bias_variance, "bias_variance", (), default=PRIOR, low=0.0, high=1.0, merge="mean")
+        self.declare(<size_t> &self.bias_variance, "bias_variance", (), default=PRIOR, low=0.0, high=1.0)
         self.declare(<size_t> &self.coef, "coef", (scaler,), power=1, of_feature=-1, **number)
         self.declare(
             <size_t> &self.variance, "variances", (scaler,), default=PRIOR, low=0.0, high=LARGEST_MEAN, of_feature=-2
         )
         self.declare(
-            <size_t> &self.reach, "reaches", (scaler,), default=FULL, low=0.0, high=LARGEST_REACH, of_feature=1,
-            merge="max"
+            <size_t> &self.reach, "reaches", (scaler,), default=FULL, low=0.0, high=LARGEST_REACH, of_feature=1
         )
-        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=0.0, merge="mean", power=2)
+        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=0.0, power=2)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t j
@@ -110,16 +107,3 @@ cdef class Diagonal(Expert):
 
     def names(self):
         return ["diagonal"]
-
-    def merged(self, merging):
-        """Average the coefficients, weighted by share and by what was learned of them: by precision."""
-        shares = np.array([share for share, _ in merging.active])[:, None]
-        known = [merging.units(each) + (each.part(self)["bias"],) for _, each in merging.active]
-        precision = 1.0 / np.where((found := merging.each(self, "variances")) > 0.0, found, PRIOR)
-        weight = shares * precision
-        variance = 1.0 / np.maximum(precision.sum(axis=0) - (len(precision) - 1) / PRIOR, 1.0 / PRIOR)
-        return Expert.merged(self, merging) | {
-            "bias": merging.averaged([ratio * bias + shift for ratio, shift, bias in known]).item(),
-            "coef": (weight * merging.each(self, "coef")).sum(axis=0) / weight.sum(axis=0),
-            "variances": variance,
-        }

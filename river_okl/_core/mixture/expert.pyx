@@ -2,7 +2,7 @@
 
 A new expert is a class with ``ask``, ``learn`` and ``names`` in its own file, which a mixture lists among its
 experts.  It keeps its state in arrays that it declares (store/table.pyx).  From the declaration follow room
-for points, features and classes, their removal, and saving, checking, permuting and merging.  An expert with
+for points, features and classes, their removal, and saving, checking and permuting.  An expert with
 other state overrides the methods of ``Table``: ``reserve``, ``forget``, ``swap_remove``, ``change_units``,
 ``state`` and ``restore``.
 
@@ -64,9 +64,6 @@ cdef class Expert(Table):
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         """Add the weight of its predictions to the metric that it uses."""
-
-    def rebuild(self):
-        """Compute what a merged state lacks."""
 
     def names(self):
         """Return the names of its predictions, as ``OKLClassifier.experts`` shows them."""

@@ -42,15 +42,15 @@ cdef class Intervals(Expert):
     def __init__(self):
         self.name = "intervals"
         self.scale = self.contain("scale", Ridge(CAUSES, *SCALE))
-        error = {"high": LARGEST_SIZE, "merge": "mean", "power": 1}
+        error = {"high": LARGEST_SIZE, "power": 1}
         self.declare(<size_t> &self.size, "size", (), low=LEAST_SIZE, **error)
         self.declare(<size_t> &self.recent, "recent", (), low=0.0, **error)
         self.declare(<size_t> &self.change, "change", (), low=0.0, **error)
         self.declare(<size_t> &self.mean_change, "mean_change", (), default=1.0, low=LEAST_SIZE, **error)
         self.declare(
-            <size_t> &self.log_factor, "log_factors", (COVERAGES,), low=-LARGEST_LOG, high=LARGEST_LOG, merge="mean"
+            <size_t> &self.log_factor, "log_factors", (COVERAGES,), low=-LARGEST_LOG, high=LARGEST_LOG
         )
-        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="sum")
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.declare(<size_t> &self.run, "run", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.restart(1.0)
 
@@ -121,11 +121,3 @@ cdef class Intervals(Expert):
         self.recent += FAST * (error - self.recent)
         self.change = fmin(fabs(change), fmin(OUTLYING * self.mean_change, LARGEST_SIZE))
         self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), LEAST_SIZE)
-
-    def merged(self, merging):
-        """Merge the model of the scale by precision, like a linear regression."""
-        found = []
-        for share, each in merging.active:
-            scale = each.state[self.name]["scale"]
-            found.append((share, scale["coef"], merging.unpacked(scale["covariance"], self.scale.size)))
-        return Expert.merged(self, merging) | {"scale": merging.by_precision(found), "run": 0}

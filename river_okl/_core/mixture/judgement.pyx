@@ -33,12 +33,6 @@ cdef class Judgement(Expert):
         """Restart the weight of prediction ``to``, whose kernel was replaced, below the weight of ``of``."""
         self.log_weight[to] = self.log_weight[of] - newcomer
 
-    def merged(self, merging):
-        """Average the weights of ``today``; ``then`` starts anew unless one shard alone has learned."""
-        if self.name == "then":
-            return merging.late(self)
-        return {"log_weights": merging.log_weights()}
-
 
 cdef class TargetJudgement(Judgement):
     """The weights of the processes, the combiner, and the vote.
@@ -104,12 +98,3 @@ cdef class TargetJudgement(Judgement):
             *[mixed * self.combiner.weight[e] for e in (1, 2)],
             *[self.vote.weight[e] for e in range(1, self.vote.voters)],
         ]
-
-    def merged(self, merging):
-        if self.name == "then":
-            return merging.late(self)
-        return Judgement.merged(self, merging) | {
-            "residuals": merging.mean_of_processes(lambda each: each.part(self)["residuals"]),
-            "combiner": self.combiner.merged(merging),
-            "vote": self.vote.merged(merging),
-        }

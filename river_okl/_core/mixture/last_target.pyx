@@ -28,12 +28,3 @@ cdef class LastTarget(Expert):
 
     def names(self):
         return ["last target"]
-
-    def merged(self, merging):
-        """Return the last target of the shard with the most samples, of equals the larger one."""
-        def last(each):
-            ratio, shift = merging.units(each)
-            return min(max(ratio * float(each.state[self.name]["last"]) + shift, -LARGEST), LARGEST)
-
-        _, latest = max([(each.seen, last(each)) for _, each in merging.active])
-        return {"last": latest}

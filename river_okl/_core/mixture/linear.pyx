@@ -43,8 +43,8 @@ cdef class LinearModels(Expert):
         self.name, self.rows = "linear", LINEARS
         self.scaler = scaler
         self.per_class = Classes(1, split=0.5)
-        self.declare(<size_t> &self.coef, "coef", (scaler, BLOCKS, self.per_class), merge="mean")
-        self.declare(<size_t> &self.bias, "bias", (LINEARS, self.per_class), merge="mean")
+        self.declare(<size_t> &self.coef, "coef", (scaler, BLOCKS, self.per_class))
+        self.declare(<size_t> &self.bias, "bias", (LINEARS, self.per_class))
         self.scratch(<size_t> &self.score, (BLOCKS, self.per_class))
 
     cdef int square(self, const Sample *x) except -1:

@@ -11,7 +11,6 @@ a string is learned from a few samples, and features without influence stay at 0
 
 from libc.math cimport M_PI, fmax, sqrt
 
-from math import isqrt
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from river_okl._core.inputs cimport INPUTS, bounded, convert_coefficients, conve
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.sample cimport Sample, is_word
+from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Axis, Classes, Conversion
 
@@ -137,24 +136,3 @@ cdef class Logistic(Expert):
         n = self.covariance.n
         triangle = checked_numbers("the covariance of a logistic regression", state["covariance"], (n * (n + 1) // 2,))
         self.covariance.restore(triangle, n)
-
-    def merged(self, merging):
-        """Merge the coefficients by their precision; a coefficient without evidence has its prior."""
-        n = min(1 + len(merging.names), INPUTS)
-        of_feature = [PRIOR_OF_WORD if is_word(name) else PRIOR for name in merging.names]
-        priors = np.array([PRIOR_OF_WORD, *of_feature])[:n]
-        found = []
-        for share, each in merging.active:
-            state = each.state[self.name]
-            rows = isqrt(2 * len(state["covariance"]))
-            to, of = merging.inputs(each, n, rows)
-            coef, covariance = np.zeros((n, len(state["coef"]))), np.diag(priors)
-            coef[to] = state["coef"].T[of]
-            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], rows)[np.ix_(of, of)]
-            unknown = np.flatnonzero(covariance.diagonal() == 0.0)
-            covariance[unknown, unknown] = priors[unknown]
-            found.append((share, coef, covariance))
-        regression = merging.by_precision(found)
-        room = np.zeros((len(regression["coef"][0]), INPUTS))
-        room[:, :n] = regression["coef"].T
-        return regression | {"coef": room}

@@ -1,6 +1,7 @@
 from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.memory.latest cimport Latest
 from river_okl._core.memory.nearest cimport Nearest
+from river_okl._core.memory.raw cimport RawValues
 from river_okl._core.memory.trees cimport Trees
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
@@ -13,6 +14,7 @@ cdef class Memory(Expert):
     cdef Axis row
     cdef readonly Py_ssize_t max_rows
     cdef readonly Latest latest
+    cdef RawValues raw
     cdef readonly Trees trees
     cdef tuple all_trees        # those, and for a target the trees of the answer
     cdef readonly Nearest nearest

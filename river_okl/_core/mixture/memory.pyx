@@ -14,11 +14,9 @@ over, they go, too.
 from libc.math cimport fmax, fmin, pow
 from libc.stdint cimport int32_t, int64_t
 
-import numpy as np
-
 from river_okl._core.kernel.distances cimport RELEVANT
-from river_okl._core.loops cimport GAP, GROUP, SCANNED
-from river_okl._core.memory.latest cimport ANSWER, BUCKET, COLUMNS, EDGES, FREE
+from river_okl._core.loops cimport GROUP, SCANNED
+from river_okl._core.memory.latest cimport COLUMNS
 from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport LARGEST_COUNT
@@ -66,6 +64,7 @@ cdef class Memory(Expert):
         for name, each in zip(("trees", "trees_of_answer", "trees_of_errors"), trees):
             self.contain(name, each)    # before the rows, whose columns they must know to forget
         self.contain("rows", self.latest)
+        self.raw = self.contain("raw", RawValues(self.latest.scaler, self.row))
         self.nearest = self.contain("nearest", Nearest(self.latest))
         self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.credit, "credit", (), low=-LARGEST_COUNT, high=0.0)
@@ -85,6 +84,7 @@ cdef class Memory(Expert):
         self.make_room(x)
         slot = self.latest.next_slot()
         self.latest.write(x, slot, y.exact, y.counts)
+        self.raw.write(x, slot)
         for trees in self.all_trees:
             trees.enter(slot)
         if self.build():
@@ -140,6 +140,7 @@ cdef class Memory(Expert):
             self.grow_columns(max(columns, column.room + column.room // 4))
         for trees in self.all_trees:
             self.grow(trees.tree, trees.due())
+        self.raw.make_room(x)
         self.fit_limit()
         if self.row.n > self.latest.limit:
             self.next_trees().finish()
@@ -218,6 +219,16 @@ cdef class Memory(Expert):
         total = sum(found.values())
         return {name: share / total for name, share in found.items()} if total > 0.0 else {}
 
+    def samples(self, Py_ssize_t n):
+        """Return the latest n rows as samples, the oldest first, each with its target and weight."""
+        cdef Py_ssize_t i, slot
+        found = []
+        for i in range(max(0, self.row.n - n), self.row.n):
+            slot = self.latest.slot(i)
+            sample = self.latest.sample(i) | self.raw.known(slot)
+            found.append((sample, self.latest.target[slot], self.latest.weight[slot]))
+        return found
+
     def names(self):
         return ["trees", f"neighbours({OF_LATEST} of {LATEST})", f"neighbours({OF_ALL})"]
 
@@ -236,102 +247,3 @@ cdef class Memory(Expert):
             trees.reserve_trees(len(state[trees.name]["columns"]))
         Expert.restore(self, state)
         self.fit_limit()
-
-    def rebuild(self):
-        """Build every tree anew, of rows that were merged."""
-        cdef int64_t until = self.trees.grown + self.trees.tree.n
-        while self.row.n and self.next_trees().turns() < until:
-            self.next_trees().step()
-        self.find_relevance()
-        self.nearest.weigh(self.relevance)
-
-    def merged(self, merging):
-        """Return the latest rows of all shards, without trees, which are built anew; alone, a shard keeps its own."""
-        first = merging.first.part(self)
-        known = len(merging.names)
-        place_of = {each: dict(zip(each.places.tolist(), each.columns.tolist())) for each in merging.with_start}
-
-        def places(each):
-            own = [
-                place if place == ANSWER else place_of[each].get(place, known)
-                for place in each.part(self)["rows"]["places"].tolist()
-            ]
-            return np.array([place if place < known else FREE for place in own], dtype=np.int32)
-
-        if len(merging.active) == 1:
-            own = places(merging.first)
-            own[first["rows"]["places"] == BUCKET] = BUCKET
-            return first | {"rows": first["rows"] | {"places": own}}
-        blocks, start = [], merging.start.part(self)["rows"]["added"]
-        for each in [merging.start, *[each for _, each in merging.active]]:
-            rows = each.part(self)["rows"]
-            n = len(rows["targets"])
-            new = n if each is merging.start else min(n, max(0, rows["added"] - start))
-            blocks.append((each, (rows["start"] + np.arange(n - new, n)) % max(1, n)))
-        # rows of the same age follow each other; those of the start are older than all others
-        ages = [np.arange(len(slots))[::-1] for _, slots in blocks]
-        ages[0] += 1 + max([len(slots) for _, slots in blocks])
-        counts = np.zeros(known)
-        for each, slots in blocks:
-            own = places(each)
-            np.add.at(counts, own[own >= 0], (each.part(self)["rows"]["values"][own >= 0][:, slots] != 0.0).sum(axis=1))
-        in_order = sorted(range(known), key=lambda place: repr(merging.names[place]))  # not by that of the models
-        chosen = sorted(sorted(in_order, key=lambda place: -counts[place])[:COLUMNS - self.latest.answers])
-        chosen = [ANSWER] * self.latest.answers + chosen
-        n, column = len(chosen), {place: c for c, place in enumerate(chosen)}
-        sums = np.concatenate([
-            each.part(self)["rows"]["values"][:, slots].sum(axis=0, dtype=np.float64) for each, slots in blocks
-        ])
-        order = np.lexsort((sums, np.concatenate(ages)))  # ties of age: not by the order of the models, either
-        of_row = 6 * n + sum([
-            4 * first[each.name]["sums"].shape[1] + each.bytes_of_row() for each in self.all_trees
-        ])
-        order = order[:min(self.max_rows, BYTES // of_row)][::-1]
-        values = np.zeros((n, len(order)), dtype=np.float32)
-        targets, weights, errors = np.zeros((3, len(order)), dtype=np.float32)
-        at = np.cumsum([0, *[len(slots) for _, slots in blocks]])
-        for (each, slots), begin in zip(blocks, at.tolist()):
-            here = (order >= begin) & (order < begin + len(slots))
-            rows, from_each = each.part(self)["rows"], slots[order[here] - begin]
-            for c, place in enumerate(places(each).tolist()):
-                if place in column:
-                    values[column[place], here] = rows["values"][c, from_each]
-            weights[here] = rows["weights"][from_each]
-            targets[here] = self.in_units(merging, each, rows["targets"][from_each])
-            if self.latest.answers:
-                values[0, here] = self.in_units(merging, each, values[0, here])
-                errors[here] = each.part(self)["trees_of_errors"]["errors"][from_each]
-        rows = {
-            "targets": targets,
-            "weights": weights,
-            "values": values,
-            "codes": (values != np.float32(GAP)).astype(np.uint8),
-            "edges": np.zeros((n, EDGES), dtype=np.float32),
-            "n_edges": np.zeros(n, dtype=np.int32),
-            "drawn_at": np.zeros(n, dtype=np.int64),
-            "places": np.array(chosen, dtype=np.int32),
-            "has_gaps": (values == np.float32(GAP)).any(axis=1).astype(np.uint8),
-            "start": 0,
-            "added": max([each.part(self)["rows"]["added"] for _, each in merging.active]),
-        }
-        grown = max([each.part(self)["trees"]["grown"] for _, each in merging.active])
-        begun = {}
-        for trees in self.all_trees:
-            gains = np.zeros(n)
-            for share, each in merging.active:
-                for c, place in enumerate(places(each).tolist()):
-                    if place in column:
-                        gains[column[place]] += share * each.part(self)[trees.name]["gains"][c]
-            begun[trees.name] = trees.begun(first[trees.name], gains, len(order)) | {"grown": grown}
-        if self.latest.answers:
-            begun["trees_of_errors"] |= {"errors": errors, "grown": (grown + 1) // 2}
-        return Expert.merged(self, merging) | begun | {
-            "rows": rows,
-            "credit": 0.0,
-            "nearest": {"weights": np.array([place != ANSWER for place in chosen], dtype=np.float32)},
-            "change": self.change.merged(merging),
-        }
-
-    def in_units(self, merging, each, targets):
-        """Return targets of a shard in the units of the merged mixture."""
-        return targets

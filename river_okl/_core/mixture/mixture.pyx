@@ -82,15 +82,15 @@ cdef class Mixture(ScaledPoints):
         self.per_prediction = Axis("prediction")
         self.axes += (self.per_prediction,)
         count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
-        self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1, merge="late")
-        self.declare(<size_t> &self.keyed_labels, "keyed_labels", (), dtype="i4", low=0, high=1, merge="max")
+        self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1)
+        self.declare(<size_t> &self.keyed_labels, "keyed_labels", (), dtype="i4", low=0, high=1)
         self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
         self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
-        self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0, merge="first")
-        self.declare(<size_t> &self.n_classes, "n_classes", (), merge="first", **count)
+        self.declare(<size_t> &self.light, "light_weights", (3,), low=-1.0)
+        self.declare(<size_t> &self.n_classes, "n_classes", (), **count)
         self.declare(<size_t> &self.seen, "seen", (), **count)
         self.declare(<size_t> &self.next_update, "next_update", (), default=2, **count)
-        self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30, merge="max")
+        self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30)
 
     def __reduce__(self):
         dictionary, pending = self.processes.max_points, self.pending.max_samples
@@ -431,7 +431,7 @@ cdef class Mixture(ScaledPoints):
     cdef int update(self) except -1:
         """Update bandwidths from the stream, feature weights from slopes, and kernels from mixture weights."""
         cdef Py_ssize_t i, to, of
-        self.begin_units()
+        self.processes.fill_grams(self.processes.before)
         self.next_update = following(self.seen, self.early, self.growth)
         self.settle_units(self.next_update - self.seen)
         if self.seen >= self.early:
@@ -447,9 +447,6 @@ cdef class Mixture(ScaledPoints):
             self.distances.learn()
         self.memory.weigh(self.distances)
         return self.finish_units(True)
-
-    cdef int begin_units(self) except -1:
-        return self.processes.fill_grams(self.processes.before)
 
     cdef int finish_units(self, bint discount) except -1:
         for expert in self.experts:
@@ -484,6 +481,11 @@ cdef class Mixture(ScaledPoints):
     @property
     def task(self):
         return self.processes.task
+
+    def remembered(self, Mixture start):
+        """Return the samples in the memory that came after ``start``: each with its class or target, and its weight."""
+        unit = self.weights[2] / self.weights[1] if self.weights[1] > 0.0 else 1.0  # of relative weights
+        return [(x, y, unit * w) for x, y, w in self.memory.samples(self.seen - start.seen)]
 
     def feature_weights(self):
         """Return a dict of feature weights in the distances, averaged over the experts that use them; the mean is 1."""

@@ -285,33 +285,6 @@ cdef class Pool(Expert):
     def permuted(self, dict state, list order):
         return state | {"coef": reordered(state["coef"], order)}
 
-    def merged(self, merging):
-        """Merge as a sum of expansions, Σ w_i f_i, which keeps the points with the largest coefficients."""
-        total = np.zeros((len(merging.space), self.per_class.n))
-        held = np.zeros(len(merging.space), dtype=np.bool_)
-        for share, each in merging.active:
-            own = merging.content[each.rows[each.state[self.name]["points"]]]
-            np.add.at(total, own, share * each.state[self.name]["coef"].T)
-            held[own] = True
-        means = merging.mean(lambda each: each.state[self.name]["means"])
-        staying = np.flatnonzero(held)
-        if len(staying) > self.max_points:
-            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
-            staying, leaving = np.sort(staying[order[:self.max_points]]), np.sort(staying[order[self.max_points:]])
-            kernel, weights = merging.kernel(SCALE, METRIC, means), merging.weights[:, METRIC]
-            # project the function of the evicted points onto the points that stay
-            K = merging.space.gram(kernel, weights, staying, staying)
-            total[staying] += solved(K, merging.space.sums(kernel, weights, staying, leaving, total[leaving]))
-        position = merging.add_points(staying.tolist(), equal=True)
-        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
-        order = np.argsort(places, kind="stable")
-        return {
-            "points": places[order],
-            "coef": np.ascontiguousarray(total[staying[order]].T),
-            "means": means,
-            "calibration": merging.followed(lambda f: f.pool.calibration),
-        }
-
 
 def solved(K, b):
     """Return K⁻¹ b after ``STEPS`` steps of conjugate gradients, for all columns of b at once."""

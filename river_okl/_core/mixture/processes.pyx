@@ -565,22 +565,6 @@ cdef class Processes(Expert):
         posteriors = [each | {"means": reordered(each["means"], order)} for each in state["posteriors"]]
         return state | {"posteriors": posteriors}
 
-    def merged(self, merging):
-        """Merge all evidence over one dictionary; the kernels are those with the highest weights."""
-        merging.rows, bases, posteriors = merging.dictionary(self.max_points)
-        kernels = merging.kernels
-        noises = merging.mean_of_processes(lambda each: [own["noise"] for own in each.part(self)["posteriors"]])
-        return {
-            "points": np.arange(len(merging.rows), dtype=np.int32),
-            "scales": np.array([kernel.scale for kernel in kernels]),
-            "metrics": np.array([kernel.metric for kernel in kernels], dtype=np.int32),
-            "means": np.array([(kernel.mean_distance, kernel.mean_square) for kernel in kernels]),
-            "inverse_temperatures": merging.mean_of_processes(lambda each: each.part(self)["inverse_temperatures"]),
-            "curvatures": merging.mean_of_processes(lambda each: each.part(self)["curvatures"]),
-            "bases": bases,
-            "posteriors": [of | {"noise": noise} for of, noise in zip(posteriors, noises.tolist())],
-        }
-
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:
     """Return the cosine between the lower triangles of two Gram matrices, without their diagonals."""
@@ -593,8 +577,3 @@ cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcep
             of_other += other[r * n + c] * other[r * n + c]
     # separate roots, because the product of two squares of 1e100 overflows; rounding may give more than 1
     return fmin(product / (sqrt(square) * sqrt(of_other)), 1.0) if square > 0.0 and of_other > 0.0 else 1.0
-
-
-def alike(const double[:, ::1] one, const double[:, ::1] other):
-    """Return ``cosine`` of two matrices of the same size."""
-    return cosine(&one[0, 0], &other[0, 0], one.shape[0]) if one.shape[0] else 1.0

@@ -3,8 +3,6 @@
 from libc.math cimport fmax, fmin
 from libc.string cimport memcpy
 
-import numpy as np
-
 from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
@@ -34,8 +32,8 @@ cdef class Regression(Expert):
         self.name, self.rows = "linear", 1
         self.scaler = scaler
         self.ridge = self.contain("ridge", Ridge(inputs_for(0), *LINEAR))
-        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2)
-        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="sum")
+        self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, power=2)
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cpdef int reserve(self) except -1:
         """Make room for inputs, between the prediction of a sample and its step, too."""
@@ -90,30 +88,3 @@ cdef class Regression(Expert):
 
     def names(self):
         return ["linear"]
-
-    def lines(self, merging, n):
-        """Return, for each shard, its constant and the slopes of the first n features less those of the merged one."""
-        merged = self.merged(merging)["ridge"]["coef"]
-        lines = np.zeros((len(merging.active), 1 + max(n, len(merged) - 1)))
-        for line, (_, each) in zip(lines, merging.active):
-            ratio, shift = merging.units(each)
-            coef = each.state[self.name]["ridge"]["coef"]
-            to, of = merging.inputs(each, len(merged), len(coef))
-            line[to] = ratio * coef[of] - merged[to]
-            line[0] += shift
-        return lines
-
-    def merged(self, merging):
-        """Return coefficients weighted by their precision, in the inputs and units of the merged mixture."""
-        found = []
-        for share, each in merging.active:
-            ratio, shift = merging.units(each)
-            state, n = each.state[self.name]["ridge"], inputs_for(len(merging.names))
-            rows = len(state["coef"])
-            to, of = merging.inputs(each, n, rows)
-            coef, covariance = np.zeros(n), self.ridge.prior * np.eye(n)
-            coef[to] = ratio * state["coef"][of]
-            coef[0] += shift
-            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], rows)[np.ix_(of, of)]
-            found.append((share, coef, covariance))
-        return Expert.merged(self, merging) | {"ridge": merging.by_precision(found)}

@@ -36,11 +36,11 @@ cdef class Stack(Expert):
         self.room = max(of_two, self.of_many)
         self.per_class = Classes(2)
         self.declare(
-            <size_t> &self.coefficients, "coefficients", (self.room,), low=-LARGEST, high=LARGEST, merge="mean"
+            <size_t> &self.coefficients, "coefficients", (self.room,), low=-LARGEST, high=LARGEST
         )
         self.declare(
             <size_t> &self.covariance, "covariance", (self.room, self.room), low=-LARGEST_VARIANCE,
-            high=LARGEST_VARIANCE, merge="mean"
+            high=LARGEST_VARIANCE
         )
         self.scratch(<size_t> &self.log_chances, (self.per_class, self.room))
         self.log_odds, self.h = self.doubles(NULL, 0, self.room), self.doubles(NULL, 0, self.room)

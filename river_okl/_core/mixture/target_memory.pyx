@@ -7,8 +7,6 @@ More trees learn the residuals of the mixture's answer, as a function of the sam
 
 from libc.math cimport fabs, fmax, fmin, log
 
-import numpy as np
-
 from river_okl._core.kernel.distances cimport FULL
 from river_okl._core.loops cimport saturated
 from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
@@ -21,7 +19,6 @@ cdef double RATE = 0.01             # of the running squared residual
 cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_RESIDUAL = 1e-6
 cdef double LEAST_ERROR = 1e-3      # in running errors
-cdef double LARGEST_TARGET = 1e9    # of merged rows, in standard deviations
 
 
 cdef class TargetMemory(Memory):
@@ -42,7 +39,7 @@ cdef class TargetMemory(Memory):
         self.of_errors = ErrorTrees(self.latest)
         self.assemble((self.of_linear, self.of_answer, self.of_errors))
         self.declare(
-            <size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2
+            <size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, power=2
         )
 
     cdef int ask(self, const Sample *x, double *p) except -1:
@@ -118,7 +115,3 @@ cdef class TargetMemory(Memory):
         return coef * coef * self.distances.squares[place] / fmax(self.distances.samples, 1.0)
 
     # State ------------------------------------------------------------------------------------------------------------
-
-    def in_units(self, merging, each, targets):
-        ratio, shift = merging.units(each)
-        return np.clip(ratio * targets.astype(float) + shift, -LARGEST_TARGET, LARGEST_TARGET)

@@ -39,6 +39,7 @@ from river_okl._core.mixture.vote cimport Judged, Vote
 from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
+from river_okl._core.store.scaler cimport restored
 
 import numpy as np
 
@@ -135,22 +136,22 @@ cdef class TargetMixture(Mixture):
         self.processes.residual = (<TargetJudgement> self.today).residual
         self.per_prediction.n = PROCESSES
         self.declare(
-            <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1, merge="late"
+            <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1
         )
         square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2, "power": 2}
-        self.declare(<size_t> &self.agreement, "agreement", (2,), merge="mean", **square)
+        self.declare(<size_t> &self.agreement, "agreement", (2,), **square)
         self.declare(
-            <size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS, power=1, merge="mean"
+            <size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS, power=1
         )
-        self.declare(<size_t> &self.judged_steps, "judged_steps", (), low=0.0, merge="mean")
+        self.declare(<size_t> &self.judged_steps, "judged_steps", (), low=0.0)
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
         self.declare(<size_t> &self.size, "size", (), default=1.0, low=1e-300, high=4.0 * LARGEST)
-        self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1, merge="max")
-        self.declare(<size_t> &self.lowest, "lowest", (), merge="min", **number)
-        self.declare(<size_t> &self.common, "common", (), merge="first", **number)
-        self.declare(<size_t> &self.common_share, "common_share", (), low=0.0, high=1.0, merge="first")
-        self.declare(<size_t> &self.highest, "highest", (), merge="max", **number)
+        self.declare(<size_t> &self.settled, "settled", (), dtype="i4", low=0, high=1)
+        self.declare(<size_t> &self.lowest, "lowest", (), **number)
+        self.declare(<size_t> &self.common, "common", (), **number)
+        self.declare(<size_t> &self.common_share, "common_share", (), low=0.0, high=1.0)
+        self.declare(<size_t> &self.highest, "highest", (), **number)
         self.update_derived()
 
     cdef int answer(self, const Sample *x) except -1:
@@ -256,6 +257,9 @@ cdef class TargetMixture(Mixture):
         if self.then_is_known and self.pending.late:
             half = fmin(half, WIDEST * normal[i] * self.deviation() / self.size)
         return half
+
+    def remembered(self, Mixture start):
+        return [(x, restored(self.centre, self.size, z), w) for x, z, w in Mixture.remembered(self, start)]
 
     def predict(self, sample):
         """Return the target's mean, and the standard deviation of the normal distribution with its 90 % interval."""

@@ -42,10 +42,9 @@ cdef class Vote(Table):
         self.n, self.voters = n, 2 + len(rows)
         self.ridge = self.contain("regression", Ridge(n, *REGRESSION))
         self.declare(
-            <size_t> &self.size, "sizes", (n + 1,), default=1.0, low=LEAST_SIZE, high=LARGEST_SIZE, merge="mean",
-            power=1
+            <size_t> &self.size, "sizes", (n + 1,), default=1.0, low=LEAST_SIZE, high=LARGEST_SIZE, power=1
         )
-        self.declare(<size_t> &self.loss, "losses", (self.voters,), low=0.0, high=LARGEST_LOSS, merge="mean", power=1)
+        self.declare(<size_t> &self.loss, "losses", (self.voters,), low=0.0, high=LARGEST_LOSS, power=1)
         self.derive(<size_t> &self.weight, (self.voters,))
         self.scratch(<size_t> &self.row, (self.voters,), dtype="i8")
         for i, row in enumerate((n + 1, n, *rows)):
@@ -124,9 +123,3 @@ cdef class Vote(Table):
         cdef Py_ssize_t i
         Table._check(self)
         assert abs(sum([self.weight[i] for i in range(self.voters)]) - 1.0) < 1e-9
-
-    def merged(self, merging):
-        """Merge the running errors and losses; the correction's regression restarts, like the stack."""
-        regressions = [each.part(self)["regression"] for _, each in merging.active]
-        found = Table.merged(self, merging)
-        return found | {"regression": regressions[0]} if len(regressions) == 1 else self.state() | found

@@ -38,7 +38,7 @@ cdef class Points(Axis):
     cdef double *sparse_square      # [capacity]
     cdef bint sparse_square_stale
     cdef int64_t *birth             # [capacity]
-    cdef int64_t born               # number of points ever added
+    cdef readonly int64_t born      # number of points ever added
     cdef Owned *owned               # [capacity]
 
     cdef readonly Features features

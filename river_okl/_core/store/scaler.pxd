@@ -19,6 +19,9 @@ cdef struct Feature:
     bint word                   # an indicator: neither centred nor scaled
 
 
+cdef double restored(double centre, double size, double z) noexcept nogil
+
+
 @cython.final
 cdef class Scaler(Features):
     cdef readonly bint active
@@ -34,7 +37,6 @@ cdef class Scaler(Features):
 
     cdef double *ratio          # [n] ratios, then the shifts, until ``end_conversion``
 
-    cdef bint adopt(self, dict units) except -1
     cdef int begin_conversion(self) except -1
     cdef bint change(self, Py_ssize_t place, double centre, double size) noexcept
     cdef Conversion conversion(self) noexcept
@@ -49,6 +51,7 @@ cdef class Scaler(Features):
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil
     cdef int add_features(self, Sample *x, Py_ssize_t size) except -1
     cdef int learn(self, Sample *x, Py_ssize_t size, bint lacking) except -1
+    cdef double original(self, Py_ssize_t place, double z) noexcept nogil
     cdef list forget_unseen(self, Points points)
 
     cdef inline bint lacks(self, Py_ssize_t place) noexcept nogil:

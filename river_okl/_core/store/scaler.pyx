@@ -27,7 +27,7 @@ point has are dropped, the longest unseen first.
 """
 
 cimport cython
-from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
+from libc.math cimport fabs, fmax, fmin, frexp, isfinite, ldexp, rint, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
@@ -56,12 +56,25 @@ cdef int32_t ESTABLISHED = 60       # values before which it may be that far by 
 cdef double RISING = 1.5            # deviations; the last of uniformly rising values is 1.7 from their mean
 cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
 
+cdef int RESTORED = 18              # bits of a scaled value that survive single precision and changes of unit
+
 cdef object layout = np.dtype([
     *[(name, "i8") for name in ("first", "last", "count", "skipped")],
     *[("values", LAYOUT), ("units", "f8", 2)],
     *[(name, "i4") for name in ("settled", "centred", "word")],
 ], align=True)
 assert layout.itemsize == sizeof(Feature)
+
+
+cdef double restored(double centre, double size, double z) noexcept nogil:
+    """Return centre + size z, rounded so that 0 and other round values are restored exactly."""
+    cdef double step
+    cdef int exponent
+    if not size > 0.0:
+        return centre
+    frexp(size, &exponent)
+    step = ldexp(1.0, exponent - RESTORED)
+    return rint((centre + size * z) / step) * step
 
 
 @cython.final
@@ -251,22 +264,6 @@ cdef class Scaler(Features):
         self.settled_at = self.seen
         return found
 
-    cdef bint adopt(self, dict units) except -1:
-        """Put these units, (centre, size) by name, into force; return whether ``conversion`` changes a scaled value."""
-        cdef Feature *feature
-        cdef bint found = False
-        self.begin_conversion()
-        for name, (centre, size) in units.items():
-            place = self.index.get(name)
-            if place is None:
-                continue
-            feature = &self.features[<Py_ssize_t> place]
-            if not feature.settled:
-                feature.size = self.unit(feature, &feature.centre)
-            found = self.change(place, centre, size) or found
-            feature.centre, feature.size, feature.settled = centre, size, True
-        return found
-
     cdef int begin_conversion(self) except -1:
         """Make room for a conversion, which changes nothing yet."""
         cdef Py_ssize_t place
@@ -285,7 +282,7 @@ cdef class Scaler(Features):
         return feature.size != size or feature.centre != centre
 
     cdef Conversion conversion(self) noexcept:
-        """Return the conversion of the last ``settle`` or ``adopt``."""
+        """Return the conversion of the last ``settle``."""
         return Conversion(self.n, self.ratio, self.ratio + self.n)
 
     cdef void end_conversion(self) noexcept:
@@ -307,6 +304,36 @@ cdef class Scaler(Features):
             memset(&self.features[place], 0, sizeof(Feature))
             self.forget(place)
         return gone
+
+    cdef double original(self, Py_ssize_t place, double z) noexcept nogil:
+        """Return the value that has this scaled value in current units."""
+        cdef Feature *feature = &self.features[place]
+        cdef double size, centre
+        if not self.active:
+            return z
+        size = self.unit(feature, &centre)
+        if feature.settled:
+            size, centre = feature.size, feature.centre
+        return restored(centre, size, z)
+
+    def sample_of(self, dict scaled):
+        """Return the sample that has these scaled values, by key; None is a gap.
+
+        A centred feature that is not among them has its mean.
+        """
+        cdef Py_ssize_t place
+        cdef Feature *feature
+        numbers, words = {}, {}
+        for key, place in self.index.items():
+            feature = &self.features[place]
+            z = scaled.get(key, 0.0)
+            if feature.word and z:
+                words[key[1]] = key[2]
+            elif z is None:
+                numbers[key] = None
+            elif not feature.word and (z if not feature.centred else fabs(z) != FARTHEST):
+                numbers[key] = self.original(place, z)
+        return numbers | words
 
     def statistics(self):
         """Return (mean, standard deviation, whether it is centred) of every feature."""

@@ -39,7 +39,6 @@ cdef class Array:
     cdef Py_ssize_t n_axes
     cdef readonly object dtype
     cdef readonly double low, high
-    cdef readonly str merge
     cdef readonly int power         # power of the target's unit in which its values are
     cdef readonly int of_feature    # power of the unit of the feature that they are of
     cdef bint triangle, scratch
@@ -53,14 +52,12 @@ cdef class Array:
 
 cdef class Table(Owner):
     cdef readonly str name          # in the state of the table that contains it; None: it is the whole
-    cdef readonly tuple path        # of such names, from the whole to this table
     cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
     cdef tuple parts                # contained tables
 
     # Declarations
-    cdef void locate(self, tuple path) noexcept
     cdef int check_new(self, str name) except -1
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint strides(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept

@@ -1,14 +1,14 @@
-"""Arrays with axes: each is declared once, and growing, saving, checking and merging follow from the declaration.
+"""Arrays with axes: each is declared once, and growing, saving and checking follow from the declaration.
 
 An object with arrays is a ``Table``.  Its constructor declares each array, and its methods work on the pointers:
 
-    self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
-    self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, merge="sum")
+    self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0)
+    self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0)
     self.derive(<size_t> &self.log_counts, (self.per_class,))
     self.scratch(<size_t> &self.score, (self.per_class,))
     self.ridge = self.contain("ridge", Ridge(...))
 
-A declared array is saved, checked and merged under its name.  A derived array is computed from declared
+A declared array is saved and checked under its name.  A derived array is computed from declared
 arrays.  A scratch array holds values of the last sample.  All of them grow with their axes.  An array without
 axes is a number, the attribute itself.
 
@@ -71,14 +71,14 @@ cdef class Array:
     """A declaration: see ``Table.declare``."""
 
     def __init__(
-        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, int power,
+        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, int power,
         int of_feature, bint triangle, bint scratch
     ):
         self.offset, self.name, self.n_axes = offset, name, len(axes)
         self.power, self.of_feature, self.triangle, self.scratch = power, of_feature, triangle, scratch
         for k, axis in enumerate(axes):
             self.axes[k] = axis
-        self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
+        self.dtype, self.low, self.high = np.dtype(dtype), low, high
         self.item = self.dtype.itemsize
         value = np.array(default, dtype=self.dtype).tobytes()
         memcpy(self.blank, <const char *> value, self.item)
@@ -121,13 +121,13 @@ cdef class Table(Owner):
     """An object with declared arrays."""
 
     def __cinit__(self):
-        self.axes = self.parts = self.path = ()
+        self.axes = self.parts = ()
 
     # Declarations -----------------------------------------------------------------------------------------------------
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
-        high=LARGEST_NUMBER, merge=None, int power=0, int of_feature=0, triangle=False, scratch=False
+        high=LARGEST_NUMBER, int power=0, int of_feature=0, triangle=False, scratch=False
     ):
         """Declare an array of the state, or a number.
 
@@ -145,8 +145,6 @@ cdef class Table(Owner):
             Value of a new cell.
         low, high
             Bounds of the values that ``restore`` accepts.
-        merge
-            Name of a rule of ``river_okl.merging.mixture``; None: ``merged`` of this object decides.
         power
             Power of the target's unit in which the values are: 1 for errors, 2 for squared errors.
         of_feature
@@ -169,7 +167,7 @@ cdef class Table(Owner):
             raise ValueError(f"{name} has an axis that splits a function, which consists of floats, not of {dtype}")
         self.axes += tuple([axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes])
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
-        key = offset, name, numbers, dtype, default, low, high, merge, power, of_feature, triangle, scratch
+        key = offset, name, numbers, dtype, default, low, high, power, of_feature, triangle, scratch
         if key not in shared:
             shared[key] = Array(*key)
         array = shared[key]
@@ -195,15 +193,8 @@ cdef class Table(Owner):
         """Add a table that is saved under this name, as a part of this table's state; return it."""
         self.check_new(name)
         part.name = name
-        part.locate(self.path)
         self.parts += (part,)
         return part
-
-    cdef void locate(self, tuple path) noexcept:
-        """Note where this table is, given the path of the table that contains it."""
-        self.path = path + (self.name,)
-        for part in self.parts:
-            (<Table> part).locate(self.path)
 
     cdef int check_new(self, str name) except -1:
         """Raise ValueError if the state has something of this name already."""
@@ -522,10 +513,6 @@ cdef class Table(Owner):
         for part in self.parts:
             found[part.name] = part.permuted(state[part.name], order)
         return found
-
-    def merged(self, merging):
-        """Return the merged state of several tables (``river_okl.merging.mixture.Merging``), except their parts."""
-        return merging.arrays(self)
 
     def _check(self):
         """Assert the invariants, by brute force."""

@@ -1,0 +1,115 @@
+"""Values of the rows as they came, of features whose unit follows their statistics, such as a time.
+
+Rows have scaled values, and those of such a feature are not converted: in the unit of now they would be other values.
+Predictions do not use raw values.  They are for making a sample again (``Memory.samples``).
+"""
+
+from libc.math cimport isfinite
+
+from river_okl._core.store.sample cimport LARGEST
+
+cdef enum:
+    COLUMNS = 8                 # of features; others come back in the unit of now
+    FREE = -1
+    EARLY = 256                 # rows before which a unit may be settled by chance
+
+cdef double UNKNOWN = -2.0 * LARGEST
+
+
+cdef class RawValues(Table):
+    """Columns for a few features.
+
+    Parameters
+    ----------
+    scaler
+        The features.
+    row
+        The axis of the rows.
+    """
+
+    def __init__(self, Scaler scaler, Axis row):
+        self.scaler, self.row, self.column = scaler, row, Axis("raw column", 0)
+        self.declare(
+            <size_t> &self.values, "values", (self.column, row), default=UNKNOWN, low=UNKNOWN, high=LARGEST
+        )
+        self.declare(
+            <size_t> &self.place, "places", (self.column,), dtype="i4", default=FREE, low=FREE, high=2**31 - 1
+        )
+
+    cdef bint follows(self, int32_t place) noexcept:
+        """Whether the unit of a feature follows its statistics."""
+        cdef Feature *feature = &self.scaler.features[place]
+        return self.scaler.active and not (feature.settled or feature.word)
+
+    cdef Py_ssize_t column_at(self, int32_t place) noexcept:
+        """Return the column of a feature, or -1; of FREE that of a free column."""
+        cdef Py_ssize_t c
+        for c in range(self.column.n):
+            if self.place[c] == place:
+                return c
+        return -1
+
+    cdef int make_room(self, const Sample *x) except -1:
+        """Make room for the values of a sample, and free the columns of features whose unit is settled."""
+        cdef Py_ssize_t c, j, used = 0
+        for c in range(self.column.n):
+            if self.place[c] != FREE and self.row.n >= EARLY and not self.follows(self.place[c]):
+                self.reset(self.column, c)
+            used += self.place[c] != FREE
+        if used == 0 and self.column.n:
+            self.shrink(self.column, 0)
+        for j in range(x.size):
+            if x.places[j] < 0 or not self.follows(x.places[j]) or self.column_at(x.places[j]) >= 0:
+                continue
+            c = self.column_at(FREE)
+            if c < 0 and self.column.n < COLUMNS:
+                c = self.column.n
+                self.grow(self.column, c + 1)
+                self.column.n += 1
+            if c >= 0:
+                self.place[c] = x.places[j]
+        return 0
+
+    cdef void write(self, const Sample *x, Py_ssize_t slot) noexcept:
+        """Write the values of a sample into a slot, without those of centred features that it lacks."""
+        cdef Py_ssize_t c, j, room = self.row.room
+        for c in range(self.column.n):
+            self.values[c * room + slot] = UNKNOWN
+        for j in range(x.size):
+            c = self.column_at(x.places[j]) if x.places[j] >= 0 else -1
+            if c >= 0 and isfinite(x.numbers[j]) and self.scaler.marks[x.places[j]] == self.scaler.stamp:
+                self.values[c * room + slot] = x.numbers[j]
+
+    def known(self, Py_ssize_t slot):
+        """Return the values in a slot, by name."""
+        cdef Py_ssize_t c
+        found = {}
+        for c in range(self.column.n):
+            value = self.values[c * self.row.room + slot]
+            if self.place[c] != FREE and value != UNKNOWN:
+                found[<object> self.scaler.names[self.place[c]]] = value
+        return found
+
+    cpdef void forget(self, Axis axis, list items) noexcept:
+        cdef Py_ssize_t c
+        if axis is self.scaler:
+            for c in range(self.column.n):
+                if self.place[c] in items:
+                    self.reset(self.column, c)
+        Table.forget(self, axis, items)
+
+    def restore(self, dict state):
+        places = state["places"]
+        self.column.n = len(places)
+        owned = places[places != FREE]
+        if self.column.n > COLUMNS or len(set(owned.tolist())) < len(owned) or (owned >= self.scaler.n).any():
+            raise ValueError("the columns of raw values do not match the features")
+        self.grow(self.column, self.column.n)
+        Table.restore(self, state)
+
+    def _check(self):
+        cdef Py_ssize_t c
+        Table._check(self)
+        owned = [self.place[c] for c in range(self.column.n) if self.place[c] != FREE]
+        assert self.column.n <= COLUMNS and len(set(owned)) == len(owned)
+        assert all([place < self.scaler.n and self.scaler.names[place] != NULL for place in owned])

@@ -1,0 +1,126 @@
+"""Models that remember samples: the one that has learned most learns those that the others remember.
+
+``OKLClassifier`` and ``OKLRegressor`` remember rows of their memory, ``OKLDetector`` its points. Samples are made again
+from scaled values, up to 2^-18 of a feature's deviation. Features beyond the memory's columns are missing from them.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from river_okl.algorithms.detector import OKLDetector
+from river_okl.algorithms.okl import OKL
+from river_okl.checks import LARGEST_WEIGHT
+from river_okl.merging.shards import Shards
+from river_okl.model import LabelModel
+
+MODELS = OKL, OKLDetector
+
+TESTED = 200  # latest samples of each shard on which the result is compared with the shard
+ENOUGH = 100  # of all together; with fewer a difference may be chance
+DOUBTFUL, CHANCE = 1.5, 0.05  # a warning is due beyond this ratio of losses, and this share of the targets' spread
+
+
+class Remembered(NamedTuple):
+    """A sample that a model remembers."""
+
+    age: int  # number of samples that it remembers since then
+    x: Any
+    y: Any  # None, if the model has no targets
+    weight: float
+
+
+def merged(shards: Shards) -> Any:
+    """Return the model that has learned most, after it has learned what the others remember, in turn."""
+    active = [i for i, weight in enumerate(shards.evidence) if weight > 0.0]
+    active.sort(key=lambda i: pickle.dumps(shards.models[i]))  # in an order that is not the user's
+    most = max(active, key=lambda i: shards.evidence[i] * max(shards.learned[i], 1))
+    model, others = shards.models[most], [i for i in active if i != most]
+    relative = shards.evidence / shards.evidence[most]
+    if not others:
+        return model
+    if isinstance(model, OKLDetector):
+        return _merged_detector(shards.new(), [(shards.models[i], relative[i]) for i in active])
+    if model.memory == 0:
+        raise ValueError(
+            f"{type(model).__name__}(memory=0) does not merge: it remembers no samples that another model could learn"
+        )
+    known = {i: _remembered(shards.models[i], shards.start, relative[i]) for i in active}
+    tested = {i: known[i][-TESTED:] for i in active}
+    own = [loss for i in active for loss in _losses(shards.models[i], tested[i])]
+    limit = model._f.memory.latest.limit
+    if shards.budget not in (None, model.budget):
+        model, others = shards.new(), active
+    elif sum(map(len, known.values())) > limit:
+        # the memory would have none of its own samples any more: the latest are learned once more, with the others'
+        known[most] = known[most][-(limit // len(active)) :]
+        others = active
+    for each in _in_turn(known[i] for i in others):
+        model.learn_one(each.x, each.y, w=each.weight)
+    every = [each for i in active for each in tested[i]]
+    _compare(own, _losses(model, every), [each.y for each in every])
+    return model
+
+
+def _merged_detector(model: Any, detectors: list[tuple[Any, float]]) -> Any:
+    """Return a new detector that has learned the points of all.
+
+    One of the detectors would follow the others' points as new levels of its features, and lose its own.
+    """
+    for each in _in_turn(_remembered(detector, model, weight) for detector, weight in detectors):
+        model.learn_one(each.x, w=each.weight)
+    seen, candidates = (sum(detector._f.state()[name] for detector, _ in detectors) for name in ("seen", "candidates"))
+    model._f.complete_levels(1.0 - candidates / max(seen, 1))
+    return model
+
+
+def _in_turn(known: Iterable[list[Remembered]]) -> list[Remembered]:
+    """Return samples of several models, the oldest first; of those of one age no model's is always the first.
+
+    Otherwise statistics of every second or fourth sample would be those of one model.
+    """
+    order = [((-each.age, hash((each.age, i))), each) for i, of_model in enumerate(known) for each in of_model]
+    return [each for _, each in sorted(order, key=lambda pair: pair[0])]
+
+
+def _remembered(model: Any, start: Any, weight: float) -> list[Remembered]:
+    """Return the samples that a model remembers since the start, the oldest first; ``weight`` is that of the model."""
+    found = model._f.remembered(start._f)
+    label_at = {i: y for y, i in model._labels.positions.items()} if isinstance(model, LabelModel) else None
+    return [
+        Remembered(len(found) - i, x, label_at[int(y)] if label_at else y, min(weight * w, LARGEST_WEIGHT))
+        for i, (x, y, w) in enumerate(found, start=1)
+    ]
+
+
+def _losses(model: Any, samples: list[Remembered]) -> list[float]:
+    """Return the absolute errors of a regressor, or 1 for each error of a classifier; asking is not remembered."""
+    if not samples:
+        return []
+    asked = model._asked()
+    found = asked.ask([each.x for each in samples])
+    if isinstance(model, LabelModel):
+        labels = asked.labels()
+        return [float(labels[k] != each.y) for k, each in zip(found.argmax(axis=1), samples, strict=True)]
+    return [abs(float(p) - each.y) for (p,), each in zip(found, samples, strict=True)]
+
+
+def _compare(own: list[float], merged: list[float], targets: list[Any]) -> None:
+    """Warn if the merged model fits what the shards remember worse than they do."""
+    if len(own) < ENOUGH:
+        return
+    numeric = isinstance(targets[0], float)
+    spread = float(np.mean(np.abs(np.array(targets) - np.median(targets)))) if numeric else 1.0
+    found, expected = float(np.mean(merged)), float(np.mean(own))
+    if spread and found > DOUBTFUL * expected + CHANCE * spread:
+        loss = "mean absolute error" if numeric else "share of errors"
+        warnings.warn(
+            f"the merged model fits the latest samples of the models worse than they do: its {loss} on them is "
+            f"{found:.3g}, theirs {expected:.3g}; do all have the same units and levels?",
+            stacklevel=5,
+        )
