@@ -14,17 +14,16 @@ import os
 import pathlib
 import re
 import statistics
-import subprocess
-import sys
-import types
 from collections.abc import Iterable
 from typing import Any
 
-from river import base
+from river import base, datasets
 
 import river_okl
 from benchmarks import runner, unseen, unseen_first, unseen_second, untuned
-from river_okl.cli import report
+from river_okl.cli import models, report
+from river_okl.cli import race as racing
+from river_okl.datasets import LIBSVM, Table
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
@@ -68,20 +67,28 @@ RACES: dict[tuple[str, ...], tuple[type, str]] = {
     ),
     ("TrumpApproval", "cadata"): (
         base.Regressor,
-        "linear_model.LinearRegression(clip_gradient=1.0) tree.HoeffdingTreeRegressor neighbors.KNNRegressor",
+        "linear_model.LinearRegression tree.HoeffdingTreeRegressor neighbors.KNNRegressor",
     ),
 }
 
 
-def race(*arguments: str) -> dict[str, Any]:
-    """The race of ``python -m river_okl`` with these arguments, without curves; ours with their code's digest."""
-    command = [sys.executable, "-m", "river_okl", "--json", *arguments]
-    out: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    for model in out["models"]:
-        del model["curve"]
-        if cls := getattr(river_okl, model["model"].partition("(")[0], None):
-            model["code"] = runner.code(cls)
-    return out
+def race(names: Iterable[str] = ()) -> dict[str, Any]:
+    """The race of ``python -m river_okl``: the results of these models, or of the usual ones, and what it prints."""
+    data = datasets.Bananas()
+    results = racing.race(models.find_models(names, data.task), data, models.find_metrics([], data.task))
+    return {
+        "printed": f"Bananas: {data.task.lower()}, {results[0].samples:,} samples\n{report.table(results)}\n",
+        "models": [
+            {
+                "model": result.name,
+                "accuracy": result.metrics[0].get(),
+                "support_vectors": result.support_vectors,
+                "memory_bytes": result.memory,
+                **({"code": runner.code(cls)} if (cls := getattr(river_okl, result.name, None)) else {}),
+            }
+            for result in results
+        ],
+    }
 
 
 def changed() -> list[dict[str, Any]]:
@@ -244,20 +251,16 @@ def draw() -> None:
 
 def output() -> str:
     """What the first command of README.md prints, as it is in results/race.json."""
-    raced = json.loads(RACE.read_text(encoding="utf-8"))
-    results: list[Any] = [
-        types.SimpleNamespace(
-            name=model["model"],
-            error=model["error_rate"],
-            microseconds=model["microseconds_per_sample"],
-            support_vectors=model["support_vectors"],
-            memory=model["memory_bytes"],
-            metrics=[],
-        )
-        for model in raced["models"]
-    ]
-    printed = report.table(results, regression=False, metrics={})
-    return f"```\n{raced['data']}: {raced['task']}, {raced['samples']:,} samples\n{printed}\n```\n"
+    return f"```\n{json.loads(RACE.read_text(encoding='utf-8'))['printed']}```\n"
+
+
+def of_100(model: Any) -> Any:
+    """A model with a budget of 100, if it has one."""
+    inner = getattr(model, "regressor", model)
+    if "budget" not in inner._get_params():
+        return model
+    small = inner.clone({"budget": 100})
+    return small if inner is model else type(model)(small)
 
 
 def classes() -> None:
@@ -273,10 +276,16 @@ def classes() -> None:
         names = [*(name for name, _ in runner.ours(kind)), *peers.split()]
         rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in names}
         for stream in streams:
-            data = f"{os.environ['RIVER_DATA']}/streams/elec2.csv" if stream == "elec2" else stream
-            for model in race("--data", data, "--samples", "20000", "--budget", "100", *rows)["models"]:
-                shown = f"{1 - model['error_rate']:.1%}" if "error_rate" in model else model["mean_absolute_error"]
-                rows[model["model"]] += [shown, model["support_vectors"], f"{model['microseconds_per_sample']:.1f}"]
+            if stream == "elec2":
+                data: Any = Table(f"{os.environ['RIVER_DATA']}/streams/elec2.csv", "class")
+            else:
+                data = getattr(datasets, stream, None)() if stream != "cadata" else LIBSVM(stream)
+            contestants = {name: of_100(model) for name, model in models.find_models(rows, data.task).items()}
+            metrics = models.find_metrics([], data.task)
+            for result in racing.race(contestants, data.take(20_000), metrics):
+                score = result.metrics[0].get()
+                shown = f"{score:.1%}" if kind is base.Classifier else score
+                rows[result.name] += [shown, result.support_vectors, f"{result.microseconds:.1f}"]
         head = ["class", *(cell for stream in streams for cell in (stream, "SVs", "µs"))]
         page.write("Classification" if kind is base.Classifier else "Regression", runner.table(head, rows.values()))
 

@@ -215,7 +215,7 @@ def of_drift(cases: Iterator[Case], *, labels: bool) -> tuple[float, ...]:
                 errors[i] += abs(model.predict_one(case.x) - y) / (DRIFTING - JUDGED)
             if i == 0 or t >= NEW:
                 model.learn_one(case.x, y)
-    return *errors, errors[0] / errors[1]
+    return *errors, errors[0] / max(errors[1], 1.0 / (DRIFTING - JUDGED))
 
 
 def worst(found: list[tuple[float, ...]], off: Sequence[Callable[[float], float]]) -> list[str]:

@@ -22,10 +22,9 @@ The map of the house::
     merging/        merging models that learned in parallel
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
-    datasets.py     the papers' data sets
-    files/          tables and libsvm files as streams, and models that keep the schema of their file
+    datasets/       the papers' data sets, and tables as streams
     progress.py     a progress bar
-    cli/            the command: arguments, the benchmark, what it writes
+    cli/            the command: a race of models
     _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock, the
                     detector; and
         store/      arrays that are declared once

@@ -22,10 +22,6 @@ MAX_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
 
-class UsageError(ValueError):
-    """A user's error, in one line; the command prints it without a traceback."""
-
-
 def kind_of(thing: object) -> str:
     """Return the class of an object, or a class itself, with its article: "an int", "a str"."""
     name = (thing if isinstance(thing, type) else type(thing)).__name__

@@ -30,10 +30,8 @@ from river import base
 
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
-from river_okl.checks import UsageError, check_whole, kind_of
-from river_okl.files.models import REGRESSION
-from river_okl.files.stream import MAX_LABELS, Reading, read_file
-from river_okl.labels import REGRESSOR
+from river_okl.checks import check_whole, kind_of
+from river_okl.datasets import Table
 from river_okl.merging import merge
 from river_okl.merging.shards import check_same
 from river_okl.progress import Progress
@@ -144,19 +142,18 @@ def train(
     model
         A model of river_okl that merges, or a pipeline of transformers and such a model. It is not modified.
     data
-        Pairs (x, y), the path of a CSV or libsvm file, or a `ray.data.Dataset`. The data are split among the
-        workers. A file is read as by the command line: the larger of two labels becomes True, and a target
-        with fractions or more than 20 different numbers needs a regressor.
+        Pairs (x, y), one of River's data sets, the path of a CSV, Parquet or JSON file (see
+        `river_okl.datasets.Table`), or a `ray.data.Dataset`. The data are split among the workers.
     shards
         Instead of ``data``: a list of such sources, as many as workers. Every worker learns a mix of all
-        shards, in proportion to their lengths if all lengths are known (lists and files).
+        shards, in proportion to their lengths if all lengths are known (lists, data sets and files).
     workers
         Number of workers. None: the number of shards, or of processors in Ray's cluster.
     every
         Number of samples that each worker learns between two merges. Larger values need less communication;
         smaller ones keep the workers closer together if the stream drifts.
     target
-        The column to predict, in a CSV file (None: the last) or a dataset.
+        The column to predict, of a file or a `ray.data.Dataset`.
     checkpoint
         A file to which the merged model is saved after each round, with a log of the rounds beside it
         (`.rounds`). If it exists, training resumes from it, with the same result as an uninterrupted run. A
@@ -203,8 +200,7 @@ def train(
         ray.init(num_cpus=workers or (shards and len(shards)) or None, include_dashboard=False, logging_level="error")
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        opened = [source(each, target, model) for each in (shards if shards is not None else [data])]
-        _check_labels(opened)
+        opened = [source(each, target) for each in (shards if shards is not None else [data])]
         sources, sizes = [iter(each.samples) for each in opened], [each.size for each in opened]
         with threadpoolctl.threadpool_limits(1, "blas"):  # a merge's matrices are too small for threads
             return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress, sizes)
@@ -468,49 +464,25 @@ def _extra(name: str) -> Any:
 
 
 class ShardData(NamedTuple):
-    """Samples, their number if it is known, and the labels that became False and True."""
+    """Samples, and their number if it is known."""
 
     samples: Iterable[Sample]
     size: int | None = None
-    binary: tuple[Any, ...] = ()
-    name: str = ""
 
 
-def source(data: Any, target: str | None, model: Any) -> ShardData:
-    """Open pairs (x, y), a file whose target suits the model, or a Ray dataset."""
-    if isinstance(data, str | os.PathLike):
-        path, regression = os.fspath(data), isinstance(model, base.Regressor)
-        try:
-            stream = read_file(path, Reading(target=target, task="regression" if regression else None))
-        except UsageError as error:
-            hint = "; those are options of the command: here, give pairs (x, y)" if " --" in str(error) else ""
-            raise UsageError(f"{error}{hint}") from None
-        if stream.task == REGRESSION and not regression:
-            raise ValueError(
-                f"{path} needs a regressor: its target has fractions or more than {MAX_LABELS} different numbers; use "
-                f"{REGRESSOR}, or, if the numbers are names of classes, give pairs (x, y)"
-            )
-        return ShardData(stream.samples, stream.size, stream.binary, path)
-    if hasattr(data, "iter_rows"):
-        if target is None:
-            raise ValueError("target is None; name the column of the dataset to predict")
+def source(data: Any, target: str | None) -> ShardData:
+    """Open pairs (x, y), a data set of River, a file or a Ray dataset."""
+    is_file, is_dataset = isinstance(data, str | os.PathLike), hasattr(data, "iter_rows")
+    if (is_file or is_dataset) and target is None:
+        raise ValueError(f"target is None; name the column of the {'file' if is_file else 'dataset'} to predict")
+    if is_dataset:
         rows = (
             ({name: value for name, value in row.items() if name != target}, row[target]) for row in data.iter_rows()
         )
         return ShardData(rows)  # counting might compute a lazy dataset twice
-    return ShardData(data, len(data) if isinstance(data, Sized) else None)
-
-
-def _check_labels(sources: Sequence[ShardData]) -> None:
-    """Raise ValueError if different labels of several files would both become True."""
-    files = [each for each in sources if each.name]
-    for each in files:
-        if each.binary != files[0].binary:
-            told = [" and ".join(map(str, f.binary)) or "more than two" for f in (files[0], each)]
-            raise ValueError(
-                f"the labels are {told[0]} in {files[0].name} and {told[1]} in {each.name}: of two labels in a file "
-                f"the larger becomes True; give pairs (x, y)"
-            )
+    if is_file:
+        data = Table(data, str(target))
+    return ShardData(data, len(data) if isinstance(data, Sized) else getattr(data, "n_samples", None))
 
 
 # Predicting -----------------------------------------------------------------------------------------------------------

@@ -235,29 +235,31 @@ def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, s
     ax.legend(handles=handles, loc="upper right", fontsize="small")
 
 
-def learning_curves(results: Sequence[Contestant], *, error: str = "error") -> Figure:
-    """Draw the error, the support vectors and the time per sample of models along a stream.
+def learning_curves(results: Sequence[Contestant]) -> Figure:
+    """Draw the metric, the support vectors and the time per sample of models along a stream.
 
     Parameters
     ----------
     results
         The results of `river_okl.cli.race.race`.
-    error
-        Title of the error's panel.
 
     Examples
     --------
-    >>> from river import datasets
+    >>> from river import datasets, metrics
     >>> from river_okl import OLRDClassifier
     >>> from river_okl import plot
     >>> from river_okl.cli import race
 
     >>> models = {f"B = {B}": OLRDClassifier(budget=B, seed=1) for B in (10, 100)}
-    >>> results = race.race(models, datasets.Bananas(), block=500)
+    >>> results = race.race(models, datasets.Bananas(), [metrics.Accuracy()], block=500)
     >>> plot.learning_curves(results).savefig("curves.png")  # doctest: +SKIP
 
     """
-    panels = [(error, "error"), ("support vectors", "support_vectors"), ("µs per sample", "microseconds")]
+    panels = [
+        (type(results[0].metrics[0]).__name__, "metric"),
+        ("support vectors", "support_vectors"),
+        ("µs per sample", "microseconds"),
+    ]
     if all(point.support_vectors is None for result in results for point in result.curve):
         del panels[1]
     figure = Figure(figsize=(4.2 * len(panels), 4.2), layout="constrained")
@@ -274,7 +276,7 @@ def learning_curves(results: Sequence[Contestant], *, error: str = "error") -> F
         ax.spines[["top", "right"]].set_visible(False)
         if name == "microseconds":
             ax.set_yscale("log")
-        else:
+        elif name == "support_vectors":
             ax.set_ylim(bottom=0)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure

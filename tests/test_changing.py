@@ -217,7 +217,8 @@ def test_a_question_is_answered_for_a_sample_as_it_was_at_one_moment(cls, action
     for question in (name for name in QUESTIONS if hasattr(cls, name)):
 
         def ask(model, x, question=question):
-            return getattr(model, question)(x)
+            few = {"samples": 2} if question == "contributions_one" else {}
+            return getattr(model, question)(x, **few)
 
         expected = {outcome(ask(pickle.loads(start), x)) for x in (sample_of(cls), changed)}
         for found, model in traps(start, ask, action, lambda: sample_of(cls)):

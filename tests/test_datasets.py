@@ -17,6 +17,7 @@ import pytest
 from hypothesis import strategies as st
 
 from river_okl import datasets
+from river_okl.datasets import papers
 
 # the tests' files are shorter than the originals
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples; the original has")
@@ -27,7 +28,7 @@ PACKERS = {".bz2": bz2.compress, ".xz": lzma.compress}
 def home(tmp_path, monkeypatch):
     """An empty RIVER_DATA, and an upstream with only the tests' files."""
     monkeypatch.setenv("RIVER_DATA", str(tmp_path / "home"))
-    monkeypatch.setattr(datasets, "_UPSTREAM", (tmp_path / "upstream").as_uri())
+    monkeypatch.setattr(papers, "_UPSTREAM", (tmp_path / "upstream").as_uri())
     return tmp_path / "home"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shlex
 import signal
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from river import compose, preprocessing
+from river import compose, datasets, preprocessing
 
 import river_okl
 from river_okl import checkpoint, distributed
-from river_okl.files.stream import MAX_LABELS
 from tests import streams
 
 KERNEL = river_okl.kernels.RBF(0.5)
@@ -132,16 +130,6 @@ def test_sizes_may_be_wrong(sizes, tmp_path):
     assert checkpoint.dumps(again.model) == checkpoint.dumps(result.model)
 
 
-def test_files_must_agree_on_the_positive_label(tmp_path):
-    paths = [tmp_path / f"{i}.csv" for i in range(3)]
-    for path, labels in zip(paths, ("12", "23", "12"), strict=True):
-        path.write_text("a,y\n" + "".join(f"{i},{labels[i % 2]}\n" for i in range(9)))
-    opened = [distributed.source(path, None, river_okl.OKLClassifier()) for path in paths]
-    distributed._check_labels([opened[0], opened[2], distributed.ShardData(STREAM)])
-    with pytest.raises(ValueError, match=r"^the labels are 1 and 2 in \S*0.csv and 2 and 3 in \S*1.csv: of two labels"):
-        distributed._check_labels(opened)
-
-
 def test_resuming_from_a_checkpoint(tmp_path):
     path = tmp_path / "model.okl"
     first = trained(data=[torn(STREAM[:250], KeyboardInterrupt())], checkpoint=path)
@@ -184,40 +172,28 @@ def test_errors_name_shard_row_and_feature():
 def test_files_and_datasets(tmp_path):
     path = tmp_path / "data.csv"
     write_csv(path)
-    model = river_okl.BPAClassifier()
-    assert trained(data=[distributed.source(path, None, model).samples]).model._labels.names == [False, True]
+    opened = distributed.source(path, "label")
+    assert opened.size == len(STREAM)
+    assert trained(data=[opened.samples]).model._labels.names == [False, True], "DuckDB reads no and yes so"
     with pytest.raises(ValueError, match="no column 'c'"):
-        distributed.source(path, "c", model)
+        distributed.source(path, "c")
     write_csv(path, "oops,1,yes")
-    wrong = r"'oops' in line .*--string a; those are options of the command: .* pairs \(x, y\)"
-    with pytest.raises(ValueError, match=wrong):
-        distributed.source(path, None, model)
+    with pytest.raises(ValueError, match=r"except for 'oops' \(1 times\), first in line"):
+        distributed.source(path, "label")
+    with pytest.raises(ValueError, match="target is None; name the column of the file"):
+        distributed.source(path, None)
+    assert distributed.source(datasets.Bananas(), None).size == 5300
 
     class Dataset:
         def iter_rows(self):
             return ({**x, "y": y} for x, y in STREAM)
 
-    assert list(distributed.source(Dataset(), "y", model).samples) == STREAM
-    with pytest.raises(ValueError, match="target is None"):
-        distributed.source(Dataset(), None, model)
+    assert list(distributed.source(Dataset(), "y").samples) == STREAM
+    with pytest.raises(ValueError, match="target is None; name the column of the dataset"):
+        distributed.source(Dataset(), None)
 
 
-def test_the_task_of_a_file_must_match_the_model(tmp_path):
-    classifier = preprocessing.StandardScaler() | river_okl.OKLClassifier()
-    regressor = preprocessing.StandardScaler() | river_okl.OKLRegressor()
-    path = tmp_path / "reg.csv"
-    for values in ([f"{i}.5" for i in range(5)], [str(i) for i in range(30)]):
-        path.write_text("\n".join(["a,y", *(f"{i},{value}" for i, value in enumerate(values))]))
-        with pytest.raises(ValueError, match=rf"{path} needs a regressor.* than {MAX_LABELS} .*OKLRegressor"):
-            distributed.source(path, None, classifier)
-        assert [y for _, y in distributed.source(path, None, regressor).samples] == [float(value) for value in values]
-    path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few distinct integers suit both
-    assert [y for _, y in distributed.source(path, None, classifier).samples] == [3, 4, 5, 3]
-    found = [y for _, y in distributed.source(path, None, regressor).samples]
-    assert found == [3.0, 4.0, 5.0, 3.0] and {type(y) for y in found} == {float}
-    path.write_text("a,y\n1,3\n2,low\n")
-    with pytest.raises(ValueError, match=r"reg.csv: the target 'y' is '3': a regression needs numbers"):
-        distributed.source(path, None, regressor)
+def test_a_target_that_does_not_suit_the_model_is_named():
     with pytest.raises(distributed.ShardError, match=r"row 2: the label is 0.5, .*OKLRegressor"):
         trained(river_okl.OKLClassifier(), data=[[({"a": 1.0}, y) for y in (1.0, 0.0, 0.5)]])
 
@@ -297,22 +273,6 @@ def _survived(value, path):
     raise AssertionError
 
 
-def test_the_command_supports_workers(ray, tmp_path, capsys):
-    from river_okl.cli import command
-
-    path = tmp_path / "data.csv"
-    rows = [f"{x['x0']},{x['x1']},{'red,yes' if y > 0 else 'blue,no'}" for x, y in STREAM]
-    path.write_text("\n".join(["a,b,color,label", *rows]))
-    options = ["--data", str(path), "--workers", "2"]
-    command.main([*options, "--samples", "300", "--json", "BPAClassifier", "RBPClassifier"])
-    models = json.loads(capsys.readouterr().out)["models"]
-    assert [each["curve"][-1]["samples"] for each in models] == [300, 300]  # each reads them from the start
-    assert all(each["error_rate"] < 0.15 for each in models)  # proves that they get the strings
-    with pytest.raises(SystemExit):
-        command.main([*options, "tree.HoeffdingTreeClassifier"])
-    assert "HoeffdingTreeClassifier does not merge" in capsys.readouterr().err
-
-
 def test_predictions_over_a_dataset_of_ray(ray, tmp_path):
     pytest.importorskip("pyarrow", reason="Ray Data needs pyarrow")
     import ray.data
@@ -332,20 +292,15 @@ def test_predictions_over_a_dataset_of_ray(ray, tmp_path):
     assert predictions == {i: model.predict_one(x) for i, (x, _) in enumerate(STREAM[:60])}
 
 
-def test_the_commands_of_the_page_run(ray, tmp_path, monkeypatch, capsys):
-    """The shell commands of docs/scaling-out.md, on a small file."""
-    from river_okl.cli import command
-
+def test_the_command_of_the_page_runs(ray, tmp_path, monkeypatch):
+    """The shell command of docs/scaling-out.md, on a small file."""
     page = (Path(__file__).parent.parent / "docs" / "scaling-out.md").read_text(encoding="utf-8")
     at = "    .venv/bin/"
-    of_command, of_python = (shlex.split(line.removeprefix(at)) for line in page.splitlines() if line.startswith(at))
+    (command,) = (shlex.split(line.removeprefix(at)) for line in page.splitlines() if line.startswith(at))
     write_csv(tmp_path / "big.csv")
     monkeypatch.chdir(tmp_path)
-    assert of_command[:3] == ["python", "-m", "river_okl"]
-    command.main(of_command[3:])
-    assert "400 samples" in capsys.readouterr().out
-    assert of_python[:2] == ["python", "-c"]
-    exec(of_python[2], {})
+    assert command[:2] == ["python", "-c"]
+    exec(command[2], {})
     assert river_okl.load("model.okl")._f.seen == 400
 
 

@@ -81,7 +81,7 @@ def test_the_optional_packages_are_not_imported():
 
 def test_no_module_imports_from_a_higher_layer():
     """Modules do not import api or the command, which are built on them."""
-    low = "from river_okl import algorithms, checkpoint, distributed, files, merging"
+    low = "from river_okl import algorithms, checkpoint, datasets, distributed, merging"
     lower = imports(f"{low}; checkpoint.models.classes()")
     assert "river_okl.merging" in lower
     assert not [name for name in lower if name.startswith(("river_okl.api", "river_okl.cli"))]

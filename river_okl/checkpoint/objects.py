@@ -42,7 +42,7 @@ MODULES = frozenset(  # of River; those that read files or the network are left 
         "utils",
     ]
 )
-OURS = "river_okl.series", "river_okl.late", "river_okl.files.models"
+OURS = "river_okl.series", "river_okl.late"
 OTHERS = (statistics.NormalDist,)
 RUST = "river._river_rust"
 VECTOR = f"{RUST}.vectordict:VectorDict"

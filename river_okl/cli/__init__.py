@@ -1,11 +1,7 @@
-"""The command ``python -m river_okl``.
+"""``python -m river_okl``: a race of models on a stream.
 
-command.py    options, help and errors
-job.py        the run, from options to results
-lookup.py     arguments as data sets and models
-metrics.py    arguments as metrics that suit the task
-race.py       test-then-train of several models on one stream
-outputs.py    output files: which ones may be replaced; predictions and models
-report.py     the table and JSON
-plot.py       learning curves and decision surfaces
+command.py   options, errors and exit codes
+models.py    models and metrics by name
+race.py      test-then-train of several models on one stream
+report.py    the table of results
 """

@@ -1,65 +1,30 @@
-"""``python -m river_okl``: the command that benchmarks models on a stream, saves one, and applies it.
-
-This module has its options and exit codes; ``job.py`` does what the options ask for.
-"""
+"""``python -m river_okl``: a race of models on a data set or on your own table."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import csv
+import glob
 import os
+import pathlib
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import river_okl
 
 ENDLESS = 20_000  # samples taken from an infinite generator
 
 HELP = """\
-Benchmark models on a stream, test-then-train: each model predicts every sample before learning it. The table shows the
-accuracy (regression: the mean absolute error), the time of one prediction plus one update, the number of support
-vectors and the memory of the model. --save keeps a model, --load applies it or resumes its training.
+A race of models on a stream, test-then-train: each model predicts every sample before learning it. The table has the
+accuracy (in a regression the mean absolute error), the time of one prediction plus one update, the number of support
+vectors and the memory of each model. For everything else there is Python: https://riverml.xyz and the guide, docs/.
 """
 
-DETAILS = f"""\
-data:
-  --data Phishing                     a data set of river.datasets, downloaded if necessary
-  --data 'Waveform(seed=1)'           {ENDLESS:,} samples of a generator of river.datasets.synth
-  --data a9a                          a data set of river_okl.datasets: LIBSVM sets by name
-  --data 'LIBSVM("a9a", part="both")' the same, with parameters
-  --data sales.csv --target price     a table (the default target is the last column)
-  --data sales.parquet --drop id      the same without a column
-  --data 'sales-*.csv'                several files
-  --data data.libsvm                  label index:value index:value ...
-  --data -                            standard input
-
-  Tables are CSV, Parquet or JSON, compressed or not, read by DuckDB: pip install
-  'river_okl[cli]'. Columns are numbers, dates or strings. OKL* take them as they come; for other
-  models strings are one-hot encoded and dates become numbers. Empty cells are missing values. A
-  column that is numeric but for a few cells is an error, unless --na or --string names them. Rows
-  without a target are skipped. A target with fractions or more than 20 different numbers means
-  regression, any other classification, unless --task is given. The larger of two labels is
-  positive; binary classifiers learn more than two one-vs-rest. Numbers are standardized for all
-  models except OKL*, which do that themselves, outside the measured time; strings are not, nor a
-  libsvm file whose first thousand samples omit zeros.
-
-models:
-  OLRDClassifier                      a class of river_okl or of river
-  tree.HoeffdingTreeClassifier        the same with river's module
-  majority, mean, last                baselines: the most frequent label, the mean, the last label or target
-  'OLRDClassifier(budget=50, seed=1)' with parameters: constants, kernels, losses, schedulers
-  'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())' a sum of kernels
-
+EXAMPLES = """\
 examples:
   python -m river_okl
   python -m river_okl --data Elec2 --samples 20000 --plot curves.png
-  python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier
-  python -m river_okl --data big.csv --workers 2
-  python -m river_okl --data wine.csv --target quality --json > wine.json
-  python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier majority
-  python -m river_okl --data sales.csv --save sales.okl OKLClassifier
-  python -m river_okl --load sales.okl --data new.csv --predictions out.csv
+  python -m river_okl --data wine.csv --target quality
+  python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier tree.HoeffdingTreeClassifier majority
 """
 
 
@@ -69,102 +34,31 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _fail(message: str) -> NoReturn:
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:  # a full disk, which ``message`` reports
-        _close_stdout()
-    say(f"river_okl: {' '.join(message.split())}")
+    print(f"river_okl: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(2)
-
-
-def say(line: str) -> None:
-    """Print a line on stderr, if there is one."""
-    with contextlib.suppress(OSError):
-        print(line, file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m river_okl",
         description=HELP,
-        epilog=DETAILS,
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "models",
-        nargs="*",
-        metavar="MODEL",
-        help="models, optionally with parameters (default: a selection of river_okl's and river's)",
+    add = parser.add_argument
+    add("models", nargs="*", metavar="MODEL", help="models by name (default: a selection of river_okl's and River's)")
+    add(
+        "--data",
+        default="Bananas",
+        metavar="DATA",
+        help="a CSV, Parquet or JSON file, or the name of one of River's data sets (default: Bananas)",
     )
-    parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set, a file, or - (default: Bananas)")
-    parser.add_argument("--target", metavar="COLUMN", help="the column of a table to predict")
-    parser.add_argument(
-        "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
-    )
-    parser.add_argument(
-        "--task",
-        choices=("classification", "regression"),
-        metavar="TASK",
-        help="classification or regression, for a file whose target could be either",
-    )
-    parser.add_argument(
-        "--string",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="a column of strings, whatever is in it; may be repeated",
-    )
-    parser.add_argument(
-        "--na",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a text that stands for a missing value; may be repeated",
-    )
-    parser.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
-    parser.add_argument("--date-format", metavar="FORMAT", help="the format of dates, such as %%m/%%d/%%Y")
-    parser.add_argument("--encoding", metavar="NAME", help="the encoding of the file, such as cp1252 (default: UTF-8)")
-    parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
-    parser.add_argument(
-        "--budget",
-        type=_whole,
-        metavar="B",
-        help="maximum number of support vectors, for models with a budget parameter that is not given",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="S",
-        help="random seed, for models with a seed parameter that is not given (default: 1)",
-    )
-    parser.add_argument(
-        "--workers",
-        type=_whole,
-        metavar="N",
-        help="learn in N processes, merged after each round; needs river_okl[ray]",
-    )
-    parser.add_argument(
-        "--metric",
-        action="append",
-        default=[],
-        metavar="METRIC",
-        help="a metric of river.metrics instead of the usual one; may be repeated, the first one ranks",
-    )
-    parser.add_argument(
-        "--save", metavar="FILE", help="save the trained model (one MODEL), with the columns and labels of its file"
-    )
-    parser.add_argument(
-        "--load",
-        metavar="FILE",
-        help="use a saved model instead of MODELs: it predicts and learns, or only predicts if there is no target",
-    )
-    parser.add_argument("--predictions", metavar="FILE", help="write targets and all predictions to a CSV file")
-    parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
-    parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
-    parser.add_argument("--list-models", action="store_true", help="print the names of all models")
-    parser.add_argument("--version", action="version", version=f"river_okl {river_okl.__version__}")
+    add("--target", metavar="COLUMN", help="the column of the file to predict")
+    add("--samples", type=_whole, metavar="N", help="stop after N samples")
+    add("--metric", action="append", default=[], metavar="METRIC", help="a metric of River; may be repeated")
+    add("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
+    add("--list-models", action="store_true", help="print the names of all models")
+    add("--version", action="version", version=f"river_okl {river_okl.__version__}")
     return parser
 
 
@@ -183,37 +77,83 @@ def main(argv: list[str] | None = None) -> None:
                     stream.reconfigure(errors="replace")  # for names that the terminal cannot show
             _run(_parser().parse_args(argv))
         finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
-        _close_stdout()
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe; nothing more can be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None  # 128 + SIGPIPE
-    except (
-        OSError,
-        csv.Error,
-        ValueError,
-        TypeError,
-        ImportError,
-        MemoryError,
-    ) as error:  # the library's own message
+    except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:  # the library's own message
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # 128 + SIGINT, as in shells
-
-
-def _close_stdout() -> None:
-    """Redirect stdout to the null device: nothing more can be written, not even by the flush at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(options: argparse.Namespace) -> None:
     from river_okl.progress import Progress
 
     with Progress("loading"):
-        from river_okl.cli import job, lookup  # takes a second, which --help and --version avoid
+        from river_okl.cli import models, race, report  # takes a second, which --help and --version avoid
 
-        if options.list_models:
-            print(lookup.list_models())
-            return
-        found = job.Job(options)
-    found.run()
+    if options.list_models:
+        print(models.list_models())
+        return
+    if options.plot:
+        _check_picture(options.plot)
+    data = _data(options.data, options.target)
+    contestants = models.find_models(options.models, data.task)
+    metrics = models.find_metrics(options.metric, data.task)
+    n = min((n for n in (options.samples, data.n_samples) if n is not None), default=ENDLESS)
+    with Progress(options.data, n) as bar:
+        inputs = race.Inputs(scale=not data.sparse)
+        results = race.race(contestants, _samples(data, n), metrics, inputs=inputs, finished=bar)
+    print(f"{options.data}: {data.task.lower()}, {results[0].samples:,} samples", report.table(results), sep="\n")
+    if options.plot:
+        from river_okl import plot
+
+        plot.learning_curves(results).savefig(options.plot)
+
+
+def _data(text: str, target: str | None) -> Any:
+    """Return a table if the text is a file, else River's data set of this name."""
+    from river import datasets
+    from river.datasets import base, synth
+
+    from river_okl.cli.models import classes, nearest
+    from river_okl.datasets import Table
+
+    known = classes(datasets, base.Dataset) | classes(synth, base.Dataset)
+    if os.path.exists(text) or glob.glob(text) or (target is not None and text not in known):
+        if target is None:
+            raise ValueError(f"which column of {text} is to be predicted? Give --target COLUMN")
+        return Table(text, target)
+    if target is not None:
+        raise ValueError(f"--target is for files, and {text} is a data set of River")
+    if text not in known:
+        raise ValueError(f"there is neither a file nor a data set of River called {text!r}{nearest(text, known)}")
+    data = known[text]()
+    if data.task not in (base.BINARY_CLF, base.MULTI_CLF, base.REG):
+        raise ValueError(f"{text} is for {data.task.lower()}; a race needs classification or regression")
+    return data
+
+
+def _samples(data: Any, n: int) -> Any:
+    """Yield the first n samples; of two labels that are not True and False, the larger is True, as metrics expect."""
+    from river.datasets import base
+
+    first = next(iter(data.take(1)))[1]
+    if data.task != base.BINARY_CLF or isinstance(first, bool):
+        return data.take(n)
+    larger = max({y for _, y in (data if data.n_samples else data.take(n))})
+    return ((x, y == larger) for x, y in data.take(n))
+
+
+def _check_picture(path: str) -> None:
+    """Raise unless a picture can be written to a file."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise ImportError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+    known, suffix = FigureCanvasBase.get_supported_filetypes(), pathlib.Path(path).suffix[1:].lower()
+    if suffix not in known:
+        raise ValueError(f"--plot {path}: the suffix must be one of {', '.join(known)}")
+    if not pathlib.Path(path).parent.is_dir():
+        raise ValueError(f"--plot {path}: there is no folder {pathlib.Path(path).parent}")

@@ -11,7 +11,6 @@ from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
 from river_okl.checks import kind_of
-from river_okl.files.models import Numeric
 from river_okl.series import MAX_GROUPS, Dates, Lags
 
 if TYPE_CHECKING:
@@ -118,12 +117,6 @@ def _scaler(shards: Shards, merge: Any) -> Any:
         found.counts[name] = round(count)
         if found.with_std:
             found.vars[name] = variance
-    return found
-
-
-def _numeric(shards: Shards, merge: Any) -> Any:
-    found = copy.deepcopy(shards.models[0])
-    found.scaler = _scaler(shards.of(lambda numeric: numeric.scaler), merge)
     return found
 
 
@@ -240,7 +233,6 @@ RULES: dict[type, Callable[[Shards, Merge], Any]] = {
     feature_extraction.TargetAgg: _groups,
     feature_extraction.Agg: _groups,
     Lags: _lags,
-    Numeric: _numeric,
     **dict.fromkeys(
         (
             *(compose.Select, compose.SelectType, compose.Discard, compose.Renamer, compose.Prefixer, compose.Suffixer),

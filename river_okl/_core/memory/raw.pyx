@@ -39,7 +39,8 @@ cdef class RawValues(Table):
     cdef bint follows(self, int32_t place) noexcept:
         """Whether the unit of a feature follows its statistics."""
         cdef Feature *feature = &self.scaler.features[place]
-        return self.scaler.active and not (feature.settled or feature.word)
+        cdef bint varies = feature.values.variance > 0.0 or self.row.n < EARLY
+        return self.scaler.active and varies and not (feature.settled or feature.word)
 
     cdef Py_ssize_t column_at(self, int32_t place) noexcept:
         """Return the column of a feature, or -1; of FREE that of a free column."""

@@ -283,19 +283,6 @@ class LIBSVM(_TextDataset):
         return content
 
 
-class FeatureNumbers(dict[str, int]):
-    """The features of an arbitrary libsvm file: any integer ≥ 0. The latest parsed ones are cached."""
-
-    CAPACITY = 2**20
-
-    def __missing__(self, text: str) -> int:
-        if not (text.isascii() and text.isdecimal()):
-            raise KeyError(text)
-        if len(self) >= self.CAPACITY:
-            self.clear()
-        return self.setdefault(text, int(text))
-
-
 def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, float]]:
     """Return the label of a libsvm line, unparsed, and its features."""
     # Pair by pair, a9a takes 0.1 s to read; splitting in bulk is no faster with the same checks.
@@ -306,7 +293,7 @@ def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, fl
             feature, value = pair.split(":")
             x[features[feature]] = float(value)
         except (KeyError, ValueError):
-            known = "a feature" if isinstance(features, FeatureNumbers) else f"one of the features 1 to {len(features)}"
+            known = f"one of the features 1 to {len(features)}"
             raise ValueError(f"{shown(pair)} is not {known}, a colon and a number") from None
     if len(x) != len(pairs):
         raise ValueError("a feature is given twice")
