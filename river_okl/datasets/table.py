@@ -122,9 +122,9 @@ class Table(base.Dataset):
         suffixes = {suffix.lower() for suffix in pathlib.Path(self.paths[0]).suffixes}
         reader = next((reader for suffix, reader in READERS.items() if suffix in suffixes), "read_csv")
         if reader == "read_csv":
-            options = {"sample_size": -1, "files_to_sniff": -1, "skip": 0, "nullstr": ["", *na]} | options
-            types: dict[str, str] = {**options.get("types", {}), **dict.fromkeys(string, "VARCHAR")}
-            return reader, options | ({"types": types} if types else {})
+            types = options.pop("types", {}) | dict.fromkeys(string, "VARCHAR")
+            usual: dict[str, Any] = {"sample_size": -1, "files_to_sniff": -1, "skip": 0, "nullstr": ["", *na]}
+            return reader, usual | options | ({"types": types} if types else {})
         if na or string:
             raise ValueError(f"{self._name} has gaps and types of its own; na and string are for CSV files")
         return reader, options
