@@ -3,16 +3,22 @@
 Streams as an adversary would choose them, of 16,000 samples; figures are of the last 8,000, the worst of three seeds.
 River's linear regression gets scaled numbers and indicators of strings, its Hoeffding tree numbers and indicators.
 
-*Events*: the share of a large announced target that is predicted, the share inside intervals of 99 %, the sum of
-all predictions over that of the targets, and the mean absolute error to the target without noise.  *Noise*: the lowest
-and the highest coverage of a group by intervals of 90 %, and their mean interval score.  *Drift*: the error of the last
-4,000 of 40,000 samples, and that of a new model that began 4,000 samples earlier; a feature drifts by a deviation in so
-many samples, which the target does not notice, or has a season or regimes, on which it depends.
+*Events*: the share of a large announced target that is predicted, the share inside intervals of 99 %, the sum of all
+predictions over that of the targets, and the mean absolute error to the target without noise.  *Noise*: the lowest and
+the highest coverage of a group by intervals of 90 %, and their mean interval score.  *Drift*: the error of the last
+4,000 of 40,000 samples, and that of a new model that began 4,000 samples earlier; a feature drifts by a deviation in
+so many samples, which the target does not notice, or has a season or regimes, on which it depends.  *Change*: the
+error of the first 2,000 samples of another function after 60,000 of one, and that of a new model.  *Names*: the error
+of the last 3,000 of 10,000 bags of 20 words, of which the target is linear; of words that turn over, half are replaced
+after 5,000.  *Shards*: the error of the merge of four models of 1,500 samples, relative to their mean error; of 20
+runs the mean, the worst, and how many are worse than the mean model.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +32,8 @@ from benchmarks import runner
 
 ROWS, LATE, SEEDS = 16_000, 8_000, 3
 DRIFTING, NEW, JUDGED = 40_000, 32_000, 36_000
+PAST, AFTER = 60_000, 2_000
+BAGS, OF_SHARD, RUNS = 10_000, 1_500, 20
 
 
 class Case(NamedTuple):
@@ -168,6 +176,59 @@ DRIFT: dict[str, Callable[[random.Random], Iterator[Case]]] = {
 }
 
 
+def concept(x: dict[str, float], kind: str) -> float:
+    a, b, c, d = x.values()
+    if kind == "features exchanged":
+        a, b = b, a
+    if kind == "another function":
+        return math.cos(2 * c) + 0.5 * d - 0.3 * a * b
+    return (-1.0 if kind == "sign" else 1.0) * (math.sin(2 * a) + 0.5 * b + 0.3 * c * d)
+
+
+CHANGES = "features exchanged", "another function", "sign"
+
+
+def bags(rng: random.Random, words: int, *, turn_over: bool = False) -> Iterator[Case]:
+    weights = [rng.gauss(0, 1) for _ in range(2 * words)]
+    for t in itertools.count():
+        first = words // 2 if turn_over and t >= BAGS // 2 else 0
+        bag = rng.sample(range(first, first + words), 20)
+        truth = sum(weights[word] for word in bag)
+        yield Case({f"w{word}": 1.0 for word in bag}, truth + rng.gauss(0, 0.3), truth, None)
+
+
+NAMES: dict[str, Callable[[random.Random], Iterator[Case]]] = {
+    "200 words": lambda rng: bags(rng, 200),
+    "400 words": lambda rng: bags(rng, 400),
+    "1,000 words": lambda rng: bags(rng, 1000),
+    "200 words that turn over": lambda rng: bags(rng, 200, turn_over=True),
+}
+
+
+def of_shards(rng: random.Random, *, strings: bool, gaps: bool) -> Iterator[Case]:
+    """Four numbers and eight strings, of which some are rare."""
+    effects = {(j, level): rng.gauss(0, 1) for j in range(8) for level in range(6)}
+    weights = [rng.gauss(0, 1) for _ in range(4)]
+    while True:
+        x: dict[str, Any] = {f"n{j}": rng.gauss(3 * j, 1 + j) for j in range(4)}
+        truth = sum(w * (x[f"n{j}"] - 3 * j) / (1 + j) for j, w in enumerate(weights)) + math.sin(2 * x["n0"])
+        if gaps:
+            x = {name: None if rng.random() < 0.15 else value for name, value in x.items()}
+        for j in range(8 if strings else 0):
+            level = min(5, int(rng.expovariate(0.7)))
+            truth += 0.5 * effects[j, level]
+            if not gaps or rng.random() > 0.1:
+                x[f"s{j}"] = f"l{level}"
+        yield Case(x, truth + rng.gauss(0, 0.1), truth, None)
+
+
+SHARDS = {
+    "numbers with gaps": {"strings": False, "gaps": True},
+    "strings": {"strings": True, "gaps": False},
+    "strings and gaps": {"strings": True, "gaps": True},
+}
+
+
 def linear() -> Any:
     numbers = compose.SelectType(float) | preprocessing.StandardScaler()
     words = compose.SelectType(str) | preprocessing.OneHotEncoder()
@@ -218,6 +279,46 @@ def of_drift(cases: Iterator[Case], *, labels: bool) -> tuple[float, ...]:
     return *errors, errors[0] / max(errors[1], 1.0 / (DRIFTING - JUDGED))
 
 
+def learned(rng: random.Random) -> Any:
+    """A model after a long past."""
+    model = river_okl.OKLRegressor()
+    for _ in range(PAST):
+        x = {name: rng.gauss(0, 1) for name in "abcd"}
+        model.learn_one(x, concept(x, "") + rng.gauss(0, 0.1))
+    return model
+
+
+def of_change(past: Any, rng: random.Random, kind: str) -> tuple[float, ...]:
+    models, errors = (copy.deepcopy(past), river_okl.OKLRegressor()), [0.0, 0.0]
+    for _ in range(AFTER):
+        x = {name: rng.gauss(0, 1) for name in "abcd"}
+        y = concept(x, kind) + rng.gauss(0, 0.1)
+        for i, model in enumerate(models):
+            errors[i] += abs(model.predict_one(x) - y) / AFTER
+            model.learn_one(x, y)
+    return *errors, errors[0] / errors[1]
+
+
+def of_names(model: Any, cases: Iterator[Case]) -> float:
+    found = []
+    for case in itertools.islice(cases, BAGS):
+        found.append(abs((model.predict_one(case.x) or 0.0) - case.y))
+        model.learn_one(case.x, case.y)
+    return float(np.mean(found[7 * BAGS // 10 :]))
+
+
+def of_merge(cases: Iterator[Case]) -> float:
+    models = [river_okl.OKLRegressor() for _ in range(4)]
+    for model in models:
+        model.learn_stream((case.x, case.y) for case in itertools.islice(cases, OF_SHARD))
+    rest = list(itertools.islice(cases, 1000))
+    merged, *others = (
+        np.mean([abs(model.predict_one(case.x) - case.y) for case in rest])
+        for model in (river_okl.merge(models), *models)
+    )
+    return float(merged / np.mean(others))
+
+
 def worst(found: list[tuple[float, ...]], off: Sequence[Callable[[float], float]]) -> list[str]:
     """Of each figure that of the seed where it is furthest from what it should be."""
     return [f"{max(each, key=far):.3g}" for each, far in zip(zip(*found, strict=True), off, strict=True)]
@@ -228,6 +329,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     runner.choice(parser, "--events", list(EVENTS))
     runner.choice(parser, "--noise", list(NOISE))
     runner.choice(parser, "--drift", list(DRIFT))
+    runner.choice(parser, "--changes", list(CHANGES))
+    runner.choice(parser, "--names", list(NAMES))
+    runner.choice(parser, "--shards", list(SHARDS))
     options = parser.parse_args(argv)
     report = runner.Report.of(__doc__, options.output / "targets.md")
     models = {"OKL": river_okl.OKLRegressor, "linear": linear, "Hoeffding tree": hoeffding_tree}
@@ -255,6 +359,35 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(table[-1], flush=True)
     head = ["feature", "model", "trained", "new", "ratio"]
     report.write("3. Drift", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+    more(report, options)
+
+
+def more(report: runner.Report, options: Any) -> None:
+    """Write the sections that are not about single targets."""
+    pasts = [learned(random.Random(seed)) for seed in range(SEEDS)] if options.changes else []
+    table = []
+    for kind in options.changes:
+        found = [of_change(past, random.Random(seed), kind) for seed, past in enumerate(pasts)]
+        table.append([kind, *(f"{figure:.3g}" for figure in max(found, key=lambda errors: errors[-1]))])
+    head = ["change", "trained", "new", "ratio"]
+    report.write("4. Change", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+    table = []
+    for name in options.names:
+        rivals: list[Callable[[], Any]] = [linear_model.LinearRegression]
+        if "1,000" not in name:  # O(names²) for each sample
+            rivals.append(linear_model.BayesianLinearRegression)
+        makes = [river_okl.OKLRegressor, *rivals]
+        found = [tuple(of_names(make(), NAMES[name](random.Random(seed))) for make in makes) for seed in range(SEEDS)]
+        errors = [(own, min(others), own / min(others)) for own, *others in found]
+        table.append([name, *(f"{figure:.3g}" for figure in max(errors, key=lambda each: each[-1]))])
+    head = ["features", "OKL", "the best linear regression", "ratio"]
+    report.write("5. Names", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
+    table = []
+    for name in options.shards:
+        ratios = [of_merge(of_shards(random.Random(seed), **SHARDS[name])) for seed in range(RUNS)]
+        table.append([name, f"{np.mean(ratios):.3f}", f"{max(ratios):.3f}", sum(ratio > 1.0 for ratio in ratios)])
+    head = ["features", "merged / mean model", "worst", f"worse, of {RUNS}"]
+    report.write("6. Shards", f"{runner.table(head, table)}\n\n{runner.machine()} At {runner.commit()}.")
 
 
 if __name__ == "__main__":

@@ -585,10 +585,15 @@ def test_rare(tmp_path, monkeypatch):
 def test_targets(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.targets.ROWS", 600)
     monkeypatch.setattr("benchmarks.targets.LATE", 300)
-    for name, rows in ("DRIFTING", 2000), ("NEW", 1000), ("JUDGED", 1500):
+    for name, rows in (
+        *(("DRIFTING", 2000), ("NEW", 1000), ("JUDGED", 1500), ("PAST", 500), ("AFTER", 100), ("BAGS", 300)),
+        *(("OF_SHARD", 200), ("RUNS", 2)),
+    ):
         monkeypatch.setattr(f"benchmarks.targets.{name}", rows)
     text = page(tmp_path, "targets", "--events", "2 % of size 50", "--noise", "by a string")
     assert text.count("\n| 2 % of size 50 | ") == 3 and text.count("\n| by a string | ") == 1 and "nan" not in text
+    for row in ("sign", "200 words that turn over", "strings and gaps"):
+        assert text.count(f"\n| {row} | ") == 1
 
 
 def test_the_leaderboard_is_complete():

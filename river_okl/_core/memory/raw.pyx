@@ -6,10 +6,10 @@ Predictions do not use raw values.  They are for making a sample again (``Memory
 
 from libc.math cimport isfinite
 
-from river_okl._core.store.sample cimport LARGEST
+from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT
 
 cdef enum:
-    COLUMNS = 8                 # of features; others come back in the unit of now
+    COLUMNS = 32                # of features; others come back in the unit of now
     FREE = -1
     EARLY = 256                 # rows before which a unit may be settled by chance
 
@@ -35,6 +35,7 @@ cdef class RawValues(Table):
         self.declare(
             <size_t> &self.place, "places", (self.column,), dtype="i4", default=FREE, low=FREE, high=2**31 - 1
         )
+        self.declare(<size_t> &self.left, "left", (self.column,), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cdef bint follows(self, int32_t place) noexcept:
         """Whether the unit of a feature follows its statistics."""
@@ -50,12 +51,21 @@ cdef class RawValues(Table):
                 return c
         return -1
 
-    cdef int make_room(self, const Sample *x) except -1:
-        """Make room for the values of a sample, and free the columns of features whose unit is settled."""
+    cdef int make_room(self, const Sample *x, Py_ssize_t limit) except -1:
+        """Make room for the values of a sample, and free the columns that no row needs; ``limit`` is that of rows.
+
+        Of a unit that is settled within the first rows, the values before are hardly wrong.
+        """
         cdef Py_ssize_t c, j, used = 0
+        cdef bint early = self.row.n < min(EARLY, limit)
         for c in range(self.column.n):
-            if self.place[c] != FREE and self.row.n >= EARLY and not self.follows(self.place[c]):
-                self.reset(self.column, c)
+            if self.place[c] != FREE and not early:
+                if self.follows(self.place[c]):
+                    self.left[c] = limit
+                elif self.left[c] > 0:
+                    self.left[c] -= 1
+                else:
+                    self.reset(self.column, c)
             used += self.place[c] != FREE
         if used == 0 and self.column.n:
             self.shrink(self.column, 0)
@@ -103,7 +113,8 @@ cdef class RawValues(Table):
         places = state["places"]
         self.column.n = len(places)
         owned = places[places != FREE]
-        if self.column.n > COLUMNS or len(set(owned.tolist())) < len(owned) or (owned >= self.scaler.n).any():
+        known = set(self.scaler.index.values())
+        if self.column.n > COLUMNS or len(set(owned.tolist())) < len(owned) or not known.issuperset(owned.tolist()):
             raise ValueError("the columns of raw values do not match the features")
         self.grow(self.column, self.column.n)
         Table.restore(self, state)

@@ -140,7 +140,7 @@ cdef class Memory(Expert):
             self.grow_columns(max(columns, column.room + column.room // 4))
         for trees in self.all_trees:
             self.grow(trees.tree, trees.due())
-        self.raw.make_room(x)
+        self.raw.make_room(x, self.latest.limit)
         self.fit_limit()
         if self.row.n > self.latest.limit:
             self.next_trees().finish()
@@ -152,7 +152,7 @@ cdef class Memory(Expert):
     cdef void fit_limit(self) noexcept:
         """Set the maximum number of rows: all of them take at most BYTES."""
         cdef Trees trees
-        cdef Py_ssize_t of_row = 0
+        cdef Py_ssize_t of_row = 8 * self.raw.column.n
         for trees in self.all_trees:
             of_row += trees.bytes_of_row()
         self.latest.fit_limit(self.max_rows, BYTES, of_row)
@@ -219,11 +219,11 @@ cdef class Memory(Expert):
         total = sum(found.values())
         return {name: share / total for name, share in found.items()} if total > 0.0 else {}
 
-    def samples(self, Py_ssize_t n):
-        """Return the latest n rows as samples, the oldest first, each with its target and weight."""
-        cdef Py_ssize_t i, slot
+    def samples(self, Memory start):
+        """Return the rows since ``start`` as samples, the oldest first, each with its target and weight."""
+        cdef Py_ssize_t i, slot, new = self.latest.added - start.latest.added
         found = []
-        for i in range(max(0, self.row.n - n), self.row.n):
+        for i in range(max(0, self.row.n - new), self.row.n):
             slot = self.latest.slot(i)
             sample = self.latest.sample(i) | self.raw.known(slot)
             found.append((sample, self.latest.target[slot], self.latest.weight[slot]))

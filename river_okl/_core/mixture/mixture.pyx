@@ -485,7 +485,7 @@ cdef class Mixture(ScaledPoints):
     def remembered(self, Mixture start):
         """Return the samples in the memory that came after ``start``: each with its class or target, and its weight."""
         unit = self.weights[2] / self.weights[1] if self.weights[1] > 0.0 else 1.0  # of relative weights
-        return [(x, y, unit * w) for x, y, w in self.memory.samples(self.seen - start.seen)]
+        return [(x, y, unit * w) for x, y, w in self.memory.samples(start.memory)]
 
     def feature_weights(self):
         """Return a dict of feature weights in the distances, averaged over the experts that use them; the mean is 1."""

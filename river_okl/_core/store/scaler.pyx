@@ -74,7 +74,7 @@ cdef double restored(double centre, double size, double z) noexcept nogil:
         return centre
     frexp(size, &exponent)
     step = ldexp(1.0, exponent - RESTORED)
-    return rint((centre + size * z) / step) * step
+    return fmin(fmax(rint((centre + size * z) / step) * step, -LARGEST), LARGEST)
 
 
 @cython.final
@@ -316,16 +316,18 @@ cdef class Scaler(Features):
             size, centre = feature.size, feature.centre
         return restored(centre, size, z)
 
-    def sample_of(self, dict scaled):
-        """Return the sample that has these scaled values, by key; None is a gap.
+    def sample_of(self, dict scaled, int64_t index):
+        """Return the sample that had these scaled values, by key; None is a gap.
 
-        A centred feature that is not among them has its mean.
+        A centred feature that is not among them has its mean, if it was known at the sample with this ``index``.
         """
         cdef Py_ssize_t place
         cdef Feature *feature
         numbers, words = {}, {}
         for key, place in self.index.items():
             feature = &self.features[place]
+            if feature.first > index:
+                continue
             z = scaled.get(key, 0.0)
             if feature.word and z:
                 words[key[1]] = key[2]
