@@ -190,7 +190,7 @@ def test_a_time_is_remembered_as_it_came(cls, n):
 
 
 def test_a_time_is_remembered_after_its_unit_settled():
-    """It rises and then stays: the rows before still have values in no unit of now."""
+    """It rises and then stays: the rows before still need their raw values."""
     model, rng = river_okl.OKLRegressor(memory=512), random.Random(1)
     times = [float(min(t, 1000)) for t in range(2600)]
     for t, time in enumerate(times, start=1):

@@ -59,7 +59,6 @@ cdef enum:
 
 BUDGET = 2048                       # points
 cdef int64_t FIRST = 60, GROWTH = 16  # of the schedule of updates
-LATEST, LATEST_SCORES = MAX_NUMBERS, MAX_SCORES
 
 cdef int METRIC = 3                 # of ``Distances``, with weights of 1
 cdef int CROWDED = 100              # number of points in a crowd
@@ -239,7 +238,7 @@ cdef class Detector(ScaledPoints):
         return levels[len(levels) - <Py_ssize_t> (share * len(levels)):], share
 
     def complete_levels(self, levels, double share):
-        """Replace a ``share`` of the latest levels by some of these, which are of anomalies."""
+        """Replace a ``share`` of the latest levels by quantiles of these, the levels of anomalies."""
         cdef Py_ssize_t n = self.window.n, more = <Py_ssize_t> (share * n) if len(levels) else 0
         own = self.window.state()
         if more:
@@ -365,7 +364,7 @@ cdef class Detector(ScaledPoints):
         self.fresh = False
 
 
-cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept:
+cdef Py_ssize_t levels_kept(int64_t ranked) noexcept:
     """Return how many of the largest levels to store; levels computed from few values are dropped first."""
     return min(ranked, max(CALIBRATED, ranked - MAX_NUMBERS), MAX_SCORES)
 

@@ -27,7 +27,6 @@ from river_okl._core.states import checked_numbers, checked_whole
 RIDGE = 0.05
 LEAST = 1e-6                        # added to the sum, so that its logarithm is finite
 REGRESSION_MEMORY = 8192
-MAX_INPUTS = INPUTS
 cdef double ridge = RIDGE, least = LEAST
 cdef int64_t memory = REGRESSION_MEMORY
 

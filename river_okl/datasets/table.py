@@ -97,6 +97,7 @@ class Table(base.Dataset):
         )
         types = self._types()
         self._cells = {name: _cell(name, kind) for name, kind in types.items() if name != target}
+        self._numeric = types[target] != "BOOLEAN" and bool(NUMBERS.fullmatch(types[target]))
         whole = NUMBERS.fullmatch(types[target]) and not types[target].startswith(("FLOAT", "DOUBLE", "DECIMAL"))
         self._label = _column(target) if whole else _cell(target, types[target])
         kept = self._options.get("types", {})
@@ -181,12 +182,11 @@ class Table(base.Dataset):
     def _described(self) -> dict[str, Any]:
         """Return what River's data sets say of themselves: the task, and how many samples and classes there are."""
         y, source = self._label, self._source()
-        ((n, n_labels),) = self._query(f"SELECT count({y}), count(DISTINCT {y}) FROM {source}")
+        fraction = f"bool_or({y} % 1 <> 0)" if self._numeric else "false"
+        ((n, n_labels, fractions),) = self._query(f"SELECT count({y}), count(DISTINCT {y}), {fraction} FROM {source}")
         if not n:
             raise ValueError(f"{self._name}: the target {shown(self.target)} is missing in every row")
-        labels = [*self._query(f"SELECT DISTINCT {y} FROM {source} WHERE {y} IS NOT NULL LIMIT {MAX_LABELS + 1}")]
-        numeric = not isinstance(labels[0][0], str | bool)
-        if numeric and (n_labels > MAX_LABELS or any(label % 1 for (label,) in labels)):
+        if self._numeric and (n_labels > MAX_LABELS or fractions):
             return {"task": base.REG, "n_samples": n}
         return {"task": base.BINARY_CLF if n_labels <= 2 else base.MULTI_CLF, "n_samples": n, "n_classes": n_labels}
 

@@ -161,9 +161,9 @@ def merged(shards: Shards) -> Any:
     names = dict.fromkeys(name for of in features for name in of["names"])
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
-    X, rows, _ = joined(points, features, {name: j for j, name in enumerate(names)})
+    X, rows = joined(points, features, {name: j for j, name in enumerate(names)})
     space = Space(X, model._f.kernel.terms, 1.0 + model._f.basis.jitter)
-    gram = functools.partial(space.gram, model._f.kernel, None)
+    gram = functools.partial(space.gram, model._f.kernel)
     places = [Places(at, inverse(gram(at, at))) for at in rows]
     # if the kernel has moved, the mean and the covariance of f are kept
     posteriors = [MeansAndCovariance(each._f.means(), each._f.covariance()) for each in with_start]

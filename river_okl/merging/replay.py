@@ -56,22 +56,19 @@ def merged(shards: Shards) -> Any:
             f"{type(model).__name__}(memory=0) does not merge: it remembers no samples that another model could learn"
         )
     known = {i: _remembered(shards.models[i], shards.start, relative[i]) for i in active}
-    tested = {i: known[i][-TESTED:] for i in active}
-    own = [loss for i in active for loss in _losses(shards.models[i], tested[i])]
-    enough = all(len(known[i]) >= ENOUGH for i in active)
+    tested = {i: known[i][-TESTED:] for i in active if min(map(len, known.values())) >= ENOUGH}
+    own = [loss for i, samples in tested.items() for loss in _losses(shards.models[i], samples)]
     limit = model._f.memory.latest.limit
     if anew:
         model, others = shards.new(), active
-        for each in _remembered(shards.start, shards.start.clone(), 1.0):
-            model.learn_one(each.x, each.y, w=each.weight)
+        _learn(model, _remembered(shards.start, shards.start.clone(), 1.0))
     elif sum(map(len, known.values())) > limit:
         # the memory would have none of its own samples any more: the latest are learned once more, with the others'
         known[most] = known[most][-max(1, limit // len(active)) :]
         others = active
-    for each in _in_turn(known[i] for i in others):
-        model.learn_one(each.x, each.y, w=each.weight)
-    if enough:
-        every = [each for i in active for each in tested[i]]
+    _learn(model, _in_turn(known[i] for i in others))
+    if tested:
+        every = [each for samples in tested.values() for each in samples]
         _compare(own, _losses(model, every), [each.y for each in every], isinstance(model, LabelModel))
     return model
 
@@ -88,13 +85,17 @@ def _merged_detector(shards: Shards, most: int, others: list[int], relative: Any
         new.append(_remembered(model, shards.start, 1.0))
         levels, shares = zip(*(shards.models[i]._f.anomalous_levels() for i in [most, *others]), strict=True)
         model = shards.new()
-        for each in [*known, *_in_turn(new)]:
-            model.learn_one(each.x, w=each.weight)
+        _learn(model, [*known, *_in_turn(new)])
         model._f.complete_levels(np.concatenate(levels), float(np.mean(shares)))
-        return model
-    for each in _in_turn(new):
-        model.learn_one(each.x, w=each.weight)
+    else:
+        _learn(model, _in_turn(new))
     return model
+
+
+def _learn(model: Any, samples: list[Remembered]) -> None:
+    for each in samples:
+        target = () if each.y is None else (each.y,)
+        model.learn_one(each.x, *target, w=each.weight)
 
 
 def _in_turn(known: Iterable[list[Remembered]]) -> list[Remembered]:
@@ -118,8 +119,6 @@ def _remembered(model: Any, start: Any, weight: float) -> list[Remembered]:
 
 def _losses(model: Any, samples: list[Remembered]) -> list[float]:
     """Return the absolute errors of a regressor, or 1 for each error of a classifier; asking is not remembered."""
-    if not samples:
-        return []
     asked = model._asked()
     found = asked.ask([each.x for each in samples])
     if isinstance(model, LabelModel):

@@ -1,10 +1,10 @@
-"""Gram matrices over the points of several models, under the weights of any metric."""
+"""The points of several models as the rows of one matrix, and kernels between them."""
 
 from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,6 @@ Arrays = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is filled
-ROUNDING = 1e-5  # of values in single precision whose units have changed several times
 BLOCK = 2**15  # numbers of a Gram matrix to compute together
 
 
@@ -40,21 +39,27 @@ class Space:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def gram(self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions) -> Arrays:
-        """Return κ between points at rows and columns, with jitter, under these feature weights (None: 1 for all)."""
-        found: Arrays = np.empty((len(rows), len(columns)))
-        for at, block in self.blocks(kernel, weights, rows, columns):
-            found[at] = block
-        return found
+    def gram(self, kernel: Means, rows: Positions, columns: Positions) -> Arrays:
+        """Return κ between points at rows and columns, with jitter.
 
-    def sums(
-        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions, coefficients: Arrays
-    ) -> Arrays:
-        """Return ``gram`` times coefficients of the points at columns, without storing the matrix."""
-        found: Arrays = np.empty((len(rows), coefficients.shape[1]))
-        for at, block in self.blocks(kernel, weights, rows, columns):
-            found[at] = block @ coefficients
-        return found
+        It is computed from top to bottom, in blocks that stay in the cache (new memory costs more than κ).
+        """
+        self.kernel.tune(kernel.mean_distance, kernel.mean_square)
+        w = np.ones(self.X.shape[1])
+        B = self.X[columns]
+        square = (B * B) @ w
+        gram: Arrays = np.empty((len(rows), len(columns)))
+        size = max(1, BLOCK // max(1, len(columns)))
+        for i in range(0, len(rows), size):
+            at = slice(i, i + size)
+            A = self.X[rows[at]]
+            dots: Arrays = (A @ B.T).toarray() if self.sparse else A @ B.T
+            own = (A * A) @ w
+            equal = self.same(rows[at], columns)
+            own[equal[0]] = dots[equal] = square[equal[1]]  # so that the distance is exactly 0
+            gram[at] = self.kernel.evaluate(dots, own, square)
+            gram[at][equal] *= self.diagonal
+        return gram
 
     def same(self, rows: Positions, columns: Positions) -> tuple[Positions, Positions]:
         """Return the pairs of equal points at rows and columns."""
@@ -64,35 +69,13 @@ class Space:
         found = np.flatnonzero(at >= 0)
         return found, at[found]
 
-    def blocks(
-        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions
-    ) -> Iterator[tuple[slice, Arrays]]:
-        """Yield the matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
-        self.kernel.tune(kernel.mean_distance, kernel.mean_square)
-        w = np.ones(self.X.shape[1]) if weights is None else weights
-        B = self.X[columns]
-        square = (B * B) @ w
-        size = max(1, BLOCK // max(1, len(columns)))
-        for i in range(0, len(rows), size):
-            at = slice(i, i + size)
-            A = self.X[rows[at]]
-            dots: Arrays = ((A * w) @ B.T).toarray() if self.sparse else (A * w) @ B.T
-            own = (A * A) @ w
-            equal = self.same(rows[at], columns)
-            own[equal[0]] = dots[equal] = square[equal[1]]  # so that the distance is exactly 0
-            found = self.kernel.evaluate(dots, own, square)
-            found[equal] *= self.diagonal
-            yield at, found
-
 
 def joined(
     states: list[dict[str, Any]], features: list[dict[str, Any]], at: dict[Hashable, int]
-) -> tuple[Any, list[Positions], Positions]:
-    """Return the points of several models as a matrix with these columns, the rows of each model, and duplicates.
+) -> tuple[Any, list[Positions]]:
+    """Return the points of several models as a matrix with these columns, and the rows of each model.
 
-    Equal points share one row, and so do points that models have from the first one and that differ by rounding only.
-    A point that a model has twice has two rows: the n-th copies of all models share one.  Duplicates: for every row,
-    the first row with the same content.
+    Equal points share one row.  A point that a model has twice has two rows: the n-th copies of all models share one.
     """
     offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
     rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]
@@ -104,12 +87,6 @@ def joined(
     X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
     X.sort_indices()
     keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in itertools.pairwise(X.indptr.tolist())]
-    births = np.concatenate([state["birth"] for state in states]).tolist()
-    of_start = {birth: i for i, birth in enumerate(births[: offsets[1]])}
-    for i, birth in enumerate(births):
-        own = of_start.get(birth, i) if birth < states[0]["born"] else i
-        if keys[own] != keys[i] and _same(X, i, own):
-            keys[i] = keys[own]
     position: dict[tuple[bytes, int], int] = {}
     places = []
     for start, end in itertools.pairwise(offsets.tolist()):
@@ -119,17 +96,8 @@ def joined(
             at_rows.append(position.setdefault((key, copies[key]), len(position)))
             copies[key] += 1
         places.append(np.array(at_rows, dtype=np.int64))
-    content = [position[key, 0] for key, _ in position]
     first = np.unique(np.concatenate(places), return_index=True)[1]
-    return X[first], places, np.array(content, dtype=np.int64)
-
-
-def _same(X: Any, i: int, j: int) -> bool:
-    """Whether two rows are equal up to rounding."""
-    one, other = (slice(*X.indptr[k : k + 2]) for k in (i, j))
-    if not np.array_equal(X.indices[one], X.indices[other]):
-        return False
-    return bool((np.abs(X.data[one] - X.data[other]) <= ROUNDING * (1.0 + np.abs(X.data[one]))).all())
+    return X[first], places
 
 
 def points_of(stores: Sequence[Any], places: Sequence[Positions], rows: Positions) -> list[dict[Hashable, float]]:

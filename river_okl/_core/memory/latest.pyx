@@ -312,9 +312,7 @@ cdef class Latest(Table):
         places = checked_array(state, "places", np.int32, columns, ANSWER, self.scaler.n - 1)
         owned, number = places[places >= 0], np.arange(columns)
         kinds = np.where(number < self.answers, ANSWER, np.where(number >= COLUMNS, BUCKET, np.maximum(places, FREE)))
-        known = set(self.scaler.index.values())
-        if len(set(owned.tolist())) != len(owned) or not known.issuperset(owned.tolist()):
-            raise ValueError("the columns of a memory do not match its features")
+        self.scaler.check_owned(owned, "a memory")
         if columns < self.answers or (places != kinds).any():
             raise ValueError("the columns of a memory do not match its features")
         Table.restore(self, state)

@@ -10,7 +10,7 @@ cdef class RawValues(Table):
     cdef Axis row, column
     cdef double *values         # [column, row] as they came, or UNKNOWN
     cdef int32_t *place         # [column] of its feature, or FREE
-    cdef int64_t *left          # [column] rows with a value in no unit of now, once the unit is settled
+    cdef int64_t *left          # [column] rows until no row needs it, once the unit has settled
 
     cdef bint follows(self, int32_t place) noexcept
     cdef Py_ssize_t column_at(self, int32_t place) noexcept

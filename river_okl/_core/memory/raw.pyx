@@ -1,15 +1,19 @@
 """Values of the rows as they came, of features whose unit follows their statistics, such as a time.
 
-Rows have scaled values, and those of such a feature are not converted: in the unit of now they would be other values.
+Rows have scaled values, and those of such a feature are not converted: in the current unit they would be other values.
 Predictions do not use raw values.  They are for making a sample again (``Memory.samples``).
 """
 
 from libc.math cimport isfinite
 
+import numpy as np
+
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT
 
+from river_okl._core.states import checked_array
+
 cdef enum:
-    COLUMNS = 32                # of features; others come back in the unit of now
+    COLUMNS = 32                # of features; others come back in the current unit
     FREE = -1
     EARLY = 256                 # rows before which a unit may be settled by chance
 
@@ -54,7 +58,7 @@ cdef class RawValues(Table):
     cdef int make_room(self, const Sample *x, Py_ssize_t limit) except -1:
         """Make room for the values of a sample, and free the columns that no row needs; ``limit`` is that of rows.
 
-        Of a unit that is settled within the first rows, the values before are hardly wrong.
+        If a unit settles within the first rows, the values before are hardly wrong.
         """
         cdef Py_ssize_t c, j, used = 0
         cdef bint early = self.row.n < min(EARLY, limit)
@@ -110,12 +114,11 @@ cdef class RawValues(Table):
         Table.forget(self, axis, items)
 
     def restore(self, dict state):
-        places = state["places"]
+        places = checked_array(state, "places", np.int32, None, FREE)
         self.column.n = len(places)
-        owned = places[places != FREE]
-        known = set(self.scaler.index.values())
-        if self.column.n > COLUMNS or len(set(owned.tolist())) < len(owned) or not known.issuperset(owned.tolist()):
-            raise ValueError("the columns of raw values do not match the features")
+        if self.column.n > COLUMNS:
+            raise ValueError(f"{self.column.n} columns of raw values")
+        self.scaler.check_owned(places[places != FREE], "a memory")
         self.grow(self.column, self.column.n)
         Table.restore(self, state)
 

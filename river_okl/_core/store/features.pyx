@@ -114,6 +114,12 @@ cdef class Features(Axis):
         set_key(&self.names[place], NULL)
         return 0
 
+    def check_owned(self, places, str what):
+        """Raise unless these places are of features, each of a different one."""
+        owned = set(places.tolist())
+        if len(owned) < len(places) or not owned <= set(self.index.values()):
+            raise ValueError(f"the columns of {what} do not match its features")
+
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):

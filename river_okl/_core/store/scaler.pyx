@@ -311,9 +311,9 @@ cdef class Scaler(Features):
         cdef double size, centre
         if not self.active:
             return z
-        size = self.unit(feature, &centre)
         if feature.settled:
-            size, centre = feature.size, feature.centre
+            return restored(feature.centre, feature.size, z)
+        size = self.unit(feature, &centre)
         return restored(centre, size, z)
 
     def sample_of(self, dict scaled, int64_t index):
