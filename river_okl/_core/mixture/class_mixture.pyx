@@ -105,12 +105,11 @@ cdef class ClassMixture(Mixture):
         without += () if memory else (self.memory.name,)
         others = self.processes, self.pool, linear, logistic, self.memory, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
-        self.stack = Stack(others)
+        today, then = Judgement(self.per_prediction), Judgement(self.per_prediction)
+        self.stack = Stack(others, today)
         self.experts = *others, *([self.stack] if "stack" not in without else [])
         self.holders = tuple([expert for expert in (self.pool, self.processes) if expert in others])
-        predictions = self.per_prediction
-        self.assemble(Judgement(predictions), Judgement(predictions), Change(DEVIATIONS, LEAST_RISE))
-        self.stack.weight = self.today.weight
+        self.assemble(today, then, Change(DEVIATIONS, LEAST_RISE))
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
         self.per_prediction.n = self.rows

@@ -12,6 +12,7 @@ cdef struct Outcome:
     double discount             # factor of past evidence for the mixture weights
     bint confident              # whether the mixture predicted it confidently
     const double *p             # [rows, n_classes] the predictions of all experts
+    const double *residual      # [PROCESSES] ratios of squared residuals to predicted variances; NULL: of classes
     int64_t late                # samples learned since its prediction; 0: none, or its predictions are unknown
     const double *as_asked      # predictions at that time, then the mixture's numbers; p if ``late`` is 0
 

@@ -73,14 +73,13 @@ cdef class Intervals(Expert):
         self.scale.ask(CAUSES)
         return size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
 
-    cdef void issue(self, double deviation, double noise, bint new, double *issued) noexcept:
-        """Write running error, inputs and half widths after the mean, given the mixture's standard deviation, the
-        logarithm of the error that the memory expects, and whether the sample has an unknown feature or string."""
-        cdef double *inputs = issued + 2
-        cdef double *half = issued + 2 + CAUSES
+    cdef void issue(self, double deviation, double noise, bint new, Issued *issued) noexcept:
+        """Write all but the mean, given the mixture's standard deviation, the logarithm of the error that the memory
+        expects, and whether the sample has an unknown feature or string."""
+        cdef double *inputs = issued.causes
         cdef double scale, last = -2.0 * LARGEST_LOG
         cdef Py_ssize_t i
-        issued[1] = self.size
+        issued.size = self.size
         inputs[0] = 1.0
         inputs[1] = log(fmax(deviation, LEAST_SIZE) / self.size)
         inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
@@ -91,9 +90,9 @@ cdef class Intervals(Expert):
         scale = self.predict_scale(self.size, inputs)
         for i in range(COVERAGES):
             last = fmax(self.log_factor[i], last + STEP)
-            half[i] = scale * exp(last)
+            issued.half[i] = scale * exp(last)
 
-    cdef void score(self, const Outcome *y, const double *issued, double change) noexcept:
+    cdef void score(self, const Outcome *y, const Issued *issued, double change) noexcept:
         """Update factors, the model of the scale and running errors, given a target and its change from the last one.
 
         Errors of late targets come in runs, because none was known when the others were predicted.  So the factors
@@ -101,9 +100,8 @@ cdef class Intervals(Expert):
         would predict now: by the scales of then, such a run would change its coefficients again and again.
         """
         cdef Py_ssize_t i
-        cdef double error = fabs(y.exact - issued[0]), ratio, rate
-        cdef const double *half = issued + 2 + CAUSES
-        ratio = fmin(error / self.predict_scale(issued[1], issued + 2), MOST)
+        cdef double error = fabs(y.exact - issued.mean), ratio, rate
+        ratio = fmin(error / self.predict_scale(issued.size, issued.causes), MOST)
         self.run = self.run + 1 if error > OUTLYING * self.size else 0
         if self.run >= RUN:
             self.restart(error)
@@ -112,7 +110,7 @@ cdef class Intervals(Expert):
         rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
         if y.late < self.seen:
             for i in range(COVERAGES):
-                self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
+                self.log_factor[i] += rate * (<double> (error > issued.half[i]) - (1.0 - coverages[i]))
                 self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))

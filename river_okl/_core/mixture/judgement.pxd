@@ -12,6 +12,7 @@ cdef class Judgement(Expert):
     cdef Axis per_prediction        # the first predictions, which have weights
     cdef double *log_weight         # [prediction]
     cdef double *weight
+    cdef double *residual           # [PROCESSES] running ratio of squared residual to predicted variance; NULL: classes
 
     cdef inline void take(self, Py_ssize_t e, double evidence, double discount) noexcept:
         """Add evidence for a prediction, after discounting what is known of it."""
@@ -25,7 +26,6 @@ cdef class TargetJudgement(Judgement):
     cdef Regression linear
     cdef readonly Combiner combiner
     cdef readonly Vote vote
-    cdef double *residual           # [PROCESSES] running ratio of squared residual to predicted variance
 
     cdef void judge(self, const double *p, Judged *out, double *variance) noexcept
     cdef void score(

@@ -208,7 +208,7 @@ cdef class Mixture(ScaledPoints):
             y.w = self.relative(w)
             if self.scaler.outlying:  # their scaled values are clipped, and may be in a new unit
                 y.w *= fmax(1.0 - (<double> self.scaler.outlying / x.size) ** 2, 1e-6)
-            y.p = self.p
+            y.p, y.residual = self.p, self.today.residual
             for e in range(PROCESSES):
                 self.share[e // POSTERIORS] += self.process_weights[e]
             if y.late and not self.then_is_known:
@@ -389,13 +389,14 @@ cdef class Mixture(ScaledPoints):
         """Compute the weights of the predictions, and the normalised weights of the processes."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
+        cdef const double *weight = self.today.weight + self.processes.first
         self.today.update_derived()
         if self.then_is_known:
             self.then.update_derived()
         for e in range(PROCESSES):
-            total += self.today.weight[e]
+            total += weight[e]
         for e in range(PROCESSES):
-            self.process_weights[e] = self.today.weight[e] / total
+            self.process_weights[e] = weight[e] / total
 
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
         """Update every expert; the sample becomes a point if one of them wants it."""
@@ -436,11 +437,12 @@ cdef class Mixture(ScaledPoints):
         self.settle_units(self.next_update - self.seen)
         if self.seen >= self.early:
             self.updates += 1
-            if self.updates > 1 and self.processes.move(self.share, &to, &of):
+            if self.updates > 1 and self.processes.move(self.share, self.today.residual, &to, &of):
+                to, of = self.processes.first + to * POSTERIORS, self.processes.first + of * POSTERIORS
                 for i in range(POSTERIORS):
-                    self.today.moved(to * POSTERIORS + i, of * POSTERIORS + i)
+                    self.today.moved(to + i, of + i)
                     if self.then_is_known:
-                        self.then.moved(to * POSTERIORS + i, of * POSTERIORS + i)
+                        self.then.moved(to + i, of + i)
                 self.update_derived()
             for i in range(KERNELS):
                 self.share[i] = 0.0
@@ -501,7 +503,7 @@ cdef class Mixture(ScaledPoints):
         """Return the mean ‖x-x'‖² over the scale, and the mean ‖x‖², of the highest-weighted kernel."""
         cdef Py_ssize_t i, b
         cdef CompiledKernel kernel
-        weights = [sum([self.today.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
+        weights = [sum([self.process_weights[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
         kernel = self.processes.kernels[weights.index(max(weights))]
         return kernel.mean_distance, kernel.mean_square
 
@@ -517,7 +519,7 @@ cdef class Mixture(ScaledPoints):
     @property
     def norm2(self):
         """‖E f‖² of the processes, over all columns, averaged by process weights."""
-        return self.processes.norm2(self.today.weight)
+        return self.processes.norm2(self.process_weights)
 
     # Invariants and state ---------------------------------------------------------------------------------------------
 

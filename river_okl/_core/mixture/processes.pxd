@@ -27,9 +27,6 @@ cdef class Processes(Expert):
     cdef int32_t *metric                # [KERNELS]
     cdef double *inverse_temperature    # [PROCESSES] κ of softmax(κ m) if there are more than two classes
     cdef double *curvature              # [PROCESSES]
-    # [PROCESSES] running ratio of squared residual to predicted variance, of the judgement of today; NULL: classes
-    cdef const double *residual
-
     cdef readonly Py_ssize_t max_points  # maximum number of points in the dictionary
     cdef readonly Py_ssize_t n
     cdef int32_t *position              # [max_points + 1] of the dictionary's points; -1: a sample not stored yet
@@ -65,7 +62,7 @@ cdef class Processes(Expert):
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
     cdef int fill_grams(self, double **grams) except -1
-    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1
+    cdef bint move(self, const double *share, const double *residual, Py_ssize_t *to, Py_ssize_t *of) except -1
     cdef int exchange(self, bint discount, double share) except -1
     # Explanations
     cdef double norm2(self, const double *weight) noexcept

@@ -258,7 +258,7 @@ cdef class Processes(Expert):
             b = posterior.likelihood(y.target, y.w)
             posterior.learn(b, self.k[i], novel)
             if adapts:
-                noise *= self.residual[e] if self.residual[e] > 1.0 else self.residual[e] ** SHRINKING
+                noise *= y.residual[e] if y.residual[e] > 1.0 else y.residual[e] ** SHRINKING
                 posterior.noise = fmin(fmax(noise, LEAST_NOISE), LARGEST_NOISE)
         if novel:
             for i in range(KERNELS):
@@ -392,9 +392,10 @@ cdef class Processes(Expert):
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
         return 0
 
-    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) except -1:
+    cdef bint move(self, const double *share, const double *residual, Py_ssize_t *to, Py_ssize_t *of) except -1:
         """Replace the lowest-weighted kernel, if its share is less than half the largest, by a neighbour of
-        the highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced."""
+        the highest-weighted one: ``to`` and ``of``.  Return whether a kernel was replaced.  ``residual``: as in
+        ``Outcome``."""
         cdef Py_ssize_t i, low = 0, high = 0, after, before
         cdef int b, m
         cdef double scale, other
@@ -406,7 +407,7 @@ cdef class Processes(Expert):
                 high = i
         if share[low] >= 0.5 * share[high]:
             return False
-        other = 16.0 if self.residual != NULL and self.residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
+        other = 16.0 if residual != NULL and residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
         for scale, m in (
             (4.0 * self.scale[high], self.metric[high]),
             (other * self.scale[high], self.metric[high]),
@@ -480,15 +481,14 @@ cdef class Processes(Expert):
         """Return ‖E f‖² over all columns, averaged over the processes by these weights."""
         cdef Py_ssize_t e, o
         cdef Posterior posterior
-        cdef double total = 0.0, mass = 0.0
+        cdef double total = 0.0
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
-            mass += weight[e]
             posterior.settle()
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.covariance.capacity, self.alpha)
                 total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.covariance.capacity, self.n)
-        return fmax(0.0, total) / mass if mass > 0.0 else 0.0
+        return fmax(0.0, total)
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         cdef Py_ssize_t e

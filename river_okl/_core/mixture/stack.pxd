@@ -1,9 +1,10 @@
 from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.judgement cimport Judgement
 
 
 cdef class Stack(Expert):
     # Coefficients beyond the mixture's weights, and their covariance.
-    cdef const double *weight       # the mixture's weights of the experts
+    cdef Judgement judgement        # whose weights of the experts it corrects
     cdef Py_ssize_t n               # number of inputs: log-odds of the others and a constant, or log-probabilities
     cdef Py_ssize_t of_many         # number of inputs with more than two classes
     cdef Py_ssize_t room            # maximum number of inputs

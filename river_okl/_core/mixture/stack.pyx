@@ -27,11 +27,13 @@ cdef class Stack(Expert):
     ----------
     experts
         All other experts, in the order of their predictions; an expert without any starts with the third class.
+    judgement
+        Their weights.
     """
 
-    def __init__(self, tuple experts):
+    def __init__(self, tuple experts, Judgement judgement):
         cdef Py_ssize_t of_two = 1 + sum([expert.rows for expert in experts])
-        self.name, self.rows = "stack", 1
+        self.name, self.rows, self.judgement = "stack", 1, judgement
         self.of_many = sum([max(1, expert.rows) for expert in experts])
         self.room = max(of_two, self.of_many)
         self.per_class = Classes(2)
@@ -84,6 +86,7 @@ cdef class Stack(Expert):
 
     cdef void ask_two(self, double *p) noexcept:
         cdef double clipped, total = 0.0
+        cdef const double *weight = self.judgement.weight
         cdef Py_ssize_t i, n = self.n, e = n - 1
         for i in range(e):
             clipped = fmin(fmax(p[2 * i + 1], LEAST), 1.0 - LEAST)
@@ -91,7 +94,7 @@ cdef class Stack(Expert):
         self.log_odds[e] = 1.0
         linalg.symmetric_times(self.covariance, self.room, self.n, 1.0, self.log_odds, 0.0, self.h)
         for i in range(self.n):
-            total += (self.coefficients[i] + (self.weight[i] if i < e else 0.0)) * self.log_odds[i]
+            total += (self.coefficients[i] + (weight[i] if i < e else 0.0)) * self.log_odds[i]
         total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(self.h, self.log_odds, self.n)))
         p[2 * e + 1] = sigmoid(total)
         p[2 * e] = 1.0 - p[2 * e + 1]
@@ -110,9 +113,10 @@ cdef class Stack(Expert):
         cdef double *own = p + m * n
         cdef double *of_class = self.log_chances
         cdef double *together = self.mean
+        cdef const double *weight = self.judgement.weight
         cdef double total, log_chance, least = LEAST, log_least = LOG_LEAST
         for i in range(m):
-            together[i] = self.coefficients[i] + self.weight[i]
+            together[i] = self.coefficients[i] + weight[i]
         for o in range(n):
             total = 0.0
             for i in range(m):

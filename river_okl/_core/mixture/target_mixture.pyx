@@ -27,7 +27,7 @@ from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport Combiner
 from river_okl._core.mixture.diagonal cimport Diagonal
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
+from river_okl._core.mixture.intervals cimport COVERAGES, Intervals, Issued
 from river_okl._core.mixture.judgement cimport DISCOUNT, TargetJudgement
 from river_okl._core.mixture.last_target cimport LastTarget
 from river_okl._core.mixture.mixture cimport Mixture
@@ -68,19 +68,16 @@ cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in 
 
 cdef enum:
     ANSWERS = 3                         # of today, of then, and the mean of the targets
-    JUDGED = 5                          # numbers of a ``Judged``
 
-cdef enum:                              # the mixture's own numbers, which are stored after the predictions:
-    OF_TODAY                            # ``Judged`` of today's judgement
-    OF_THEN = OF_TODAY + JUDGED         # of that of then
-    MEAN = OF_THEN + JUDGED             # of the targets
-    GIVEN                               # the answer without the trees that learn its residuals
-    ANSWER                              # the first of the numbers that intervals are scored on
-    SIZE                                # of errors, followed by the inputs of the scale
-    HALVES = SIZE + 1 + CAUSES          # half widths of intervals
-    VARIANCES = HALVES + COVERAGES      # of the processes, noise included
-    CORRECTION = VARIANCES + PROCESSES  # the residual of ``GIVEN`` that the trees predict
-    OWN
+
+cdef struct Own:
+    # The mixture's own numbers, which are stored after the predictions of its experts.
+    Judged of_today, of_then            # what the two judgements make of the predictions
+    double of_targets                   # their mean
+    double given                        # the answer without the trees that learn its residuals
+    Issued issued                       # the answer, and its intervals
+    double[PROCESSES] variances         # of the processes, noise included
+    double correction                   # the residual of ``given`` that the trees predict
 
 
 cdef inline double bounded(double z) noexcept nogil:
@@ -133,7 +130,6 @@ cdef class TargetMixture(Mixture):
             for _ in range(2)
         ]
         self.assemble(today, then, Change(DEVIATIONS, LEAST_RISE))
-        self.processes.residual = (<TargetJudgement> self.today).residual
         self.per_prediction.n = PROCESSES
         self.declare(
             <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1
@@ -160,24 +156,22 @@ cdef class TargetMixture(Mixture):
         cdef Posterior posterior
         cdef double variance = 0.0, other = 0.0
         cdef double[ANSWERS] share
-        cdef double *own = self.p + self.rows
+        cdef Own *own = self.own(self.p)
         Mixture.answer(self, x)
         for e in range(PROCESSES):
             posterior = self.processes.posteriors[e]
-            own[VARIANCES + e] = posterior.variance + posterior.noise
-        (<TargetJudgement> self.today).judge(self.p, self.judged(OF_TODAY), &variance)
-        own[GIVEN], own[MEAN] = self.judged(OF_TODAY).voted, 0.0
+            own.variances[e] = posterior.variance + posterior.noise
+        (<TargetJudgement> self.today).judge(self.p, &own.of_today, &variance)
+        own.given, own.of_targets = own.of_today.voted, 0.0
         if self.then_is_known:
-            (<TargetJudgement> self.then).judge(self.p, self.judged(OF_THEN), &other)
+            (<TargetJudgement> self.then).judge(self.p, &own.of_then, &other)
             self.weigh_answers(share)
-            own[GIVEN] = (
-                share[0] * self.judged(OF_TODAY).voted + share[1] * self.judged(OF_THEN).voted + share[2] * own[MEAN]
-            )
+            own.given = share[0] * own.of_today.voted + share[1] * own.of_then.voted + share[2] * own.of_targets
             variance = share[0] * variance + share[1] * other + share[2]
-        own[GIVEN] = self.within_range(own[GIVEN])
-        own[CORRECTION] = bounded(self.of_latest.correction(own[GIVEN]))  # 0 if nothing was learned
-        own[ANSWER] = self.within_range(own[GIVEN] + self.step_of(own[CORRECTION]))
-        self.intervals.issue(sqrt(variance), self.of_latest.noise(), self.has_unknown(x), own + ANSWER)
+        own.given = self.within_range(own.given)
+        own.correction = bounded(self.of_latest.correction(own.given))  # 0 if nothing was learned
+        own.issued.mean = self.within_range(own.given + self.step_of(own.correction))
+        self.intervals.issue(sqrt(variance), self.of_latest.noise(), self.has_unknown(x), &own.issued)
         return 0
 
     cdef bint has_unknown(self, const Sample *x) noexcept:
@@ -208,13 +202,13 @@ cdef class TargetMixture(Mixture):
             fmax(z, (self.lowest - width - self.centre) / self.size), (self.highest + width - self.centre) / self.size
         )
 
-    cdef Judged *judged(self, Py_ssize_t at) noexcept:
-        """Return what a judgement makes of the last sample."""
-        return <Judged *> (self.p + self.rows + at)
+    cdef Own *own(self, const double *p) noexcept:
+        """Return the mixture's own numbers after the predictions."""
+        return <Own *> (p + self.rows)
 
     cdef void conclude(self) noexcept:
         if not self.then_is_known:
-            self.judged(OF_THEN)[0] = self.judged(OF_TODAY)[0]
+            self.own(self.p).of_then = self.own(self.p).of_today
 
     cdef void weigh_answers(self, double *share) noexcept:
         """Write the shares of today's weights, of those of then, and of the mean of the targets in the answer."""
@@ -224,28 +218,29 @@ cdef class TargetMixture(Mixture):
             weights_of_losses(self.losses, 1, ANSWERS, share)
 
     cdef Py_ssize_t n_mixed(self, Py_ssize_t n_classes) noexcept:
-        return OWN
+        return sizeof(Own) // sizeof(double)
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
         mean[0], deviation[0] = self.centre, self.size
 
     cdef void convert(self, double *p, double mean, double deviation) noexcept:
         cdef double ratio = deviation / self.size
-        cdef Py_ssize_t i
+        cdef Py_ssize_t e
+        cdef Own *own = self.own(p)
         self.rescale_predictions(p, ratio, (mean - self.centre) / self.size)
-        for i in range(self.rows + VARIANCES, self.rows + VARIANCES + PROCESSES):
-            p[i] = fmax(ratio * ratio * p[i], LEAST_VARIANCE)
+        for e in range(PROCESSES):
+            own.variances[e] = fmax(ratio * ratio * own.variances[e], LEAST_VARIANCE)
 
     cdef void rescale_predictions(self, double *p, double ratio, double shift) noexcept:
         """Convert all numbers except the variances of the processes, whose priors have no unit."""
         cdef Py_ssize_t i
-        cdef double *own = p + self.rows
-        for i in range(self.rows + ANSWER + 1):
+        cdef Own *own = self.own(p)
+        for i in range(&own.issued.mean + 1 - p):
             p[i] = ratio * p[i] + shift
-        own[SIZE] = fmax(ratio * own[SIZE], LEAST_SIZE)
-        own[CORRECTION] *= ratio
-        for i in range(HALVES, HALVES + COVERAGES):
-            own[i] *= ratio
+        own.issued.size = fmax(ratio * own.issued.size, LEAST_SIZE)
+        own.correction *= ratio
+        for i in range(COVERAGES):
+            own.issued.half[i] *= ratio
 
     cdef double deviation(self) noexcept:
         """Return the standard deviation of the targets."""
@@ -253,7 +248,7 @@ cdef class TargetMixture(Mixture):
 
     cdef double half_width(self, Py_ssize_t i) noexcept:
         """Return half the width of an interval; for late targets, a multiple of the targets' own at most."""
-        cdef double half = self.p[self.rows + HALVES + i]
+        cdef double half = self.own(self.p).issued.half[i]
         if self.then_is_known and self.pending.late:
             half = fmin(half, WIDEST * normal[i] * self.deviation() / self.size)
         return half
@@ -263,11 +258,10 @@ cdef class TargetMixture(Mixture):
 
     def predict(self, sample):
         """Return the target's mean, and the standard deviation of the normal distribution with its 90 % interval."""
-        cdef const double *own = self.p + self.rows
         self.evaluate(self.keyed(sample))
         self.asked = True
         return (
-            self.centre + self.size * own[ANSWER],
+            self.centre + self.size * self.own(self.p).issued.mean,
             self.size * self.half_width(AS_NORMAL) / normal[AS_NORMAL],
         )
 
@@ -294,7 +288,7 @@ cdef class TargetMixture(Mixture):
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
         half += (z - left) * (self.half_width(i) - half) / (normal[i] - left)
-        out[0], out[1] = self.centre + self.size * self.p[self.rows + ANSWER], self.size * half
+        out[0], out[1] = self.centre + self.size * self.own(self.p).issued.mean, self.size * half
 
     cdef void standardise(self, double target, Outcome *y) noexcept:
         """Set the target in the unit in force.
@@ -355,24 +349,23 @@ cdef class TargetMixture(Mixture):
         cdef double least_rate = 1.0 / (self.seen + 1)
         cdef Outcome today
         cdef const Outcome *issued
+        cdef const Own *own = self.own(self.p)
         y.counts = fmin(y.w, 1.0)
         today = y[0]
         today.as_asked, today.late, today.discount = self.p, 0, DISCOUNT
         if self.then_is_known:
             self.score_then(y, least_rate)
         issued = &today if self.change.left else y  # after a change, predictions as asked are of another concept
-        self.intervals.score(issued, issued.as_asked + self.rows + ANSWER, y.exact - self.last_target.last)
-        self.learn_share(y, issued.as_asked + self.rows)
-        (<TargetJudgement> self.today).score(
-            &today, self.p, self.judged(OF_TODAY), self.p + self.rows + VARIANCES, 1.0, least_rate
-        )
+        self.intervals.score(issued, &self.own(issued.as_asked).issued, y.exact - self.last_target.last)
+        self.learn_share(y, self.own(issued.as_asked))
+        (<TargetJudgement> self.today).score(&today, self.p, &own.of_today, own.variances, 1.0, least_rate)
 
-    cdef void learn_share(self, const Outcome *y, const double *own) noexcept:
+    cdef void learn_share(self, const Outcome *y, const Own *own) noexcept:
         """Compare the trees' correction of an answer with its residual."""
-        cdef double correction = own[CORRECTION]
+        cdef double correction = own.correction
         cdef double most = LARGEST_EXACT if self.in_full() else LARGEST_STEP * fabs(correction)
-        cdef double residual = fmin(fmax(y.exact - own[GIVEN], -most), most)
-        self.of_latest.answered, self.of_latest.error = own[GIVEN], fabs(y.exact - own[ANSWER]) / own[SIZE]
+        cdef double residual = fmin(fmax(y.exact - own.given, -most), most)
+        self.of_latest.answered, self.of_latest.error = own.given, fabs(y.exact - own.issued.mean) / own.issued.size
         self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
         self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY
         self.steps[0] += y.counts * residual - self.steps[0] / SHARE_MEMORY
@@ -383,13 +376,12 @@ cdef class TargetMixture(Mixture):
         """Score the answers and the judgement of then, which is neither used nor updated after a change."""
         cdef double bound = OUTLYING * (<TargetJudgement> self.today).vote.running_error()
         cdef double discount = 1.0 - (1.0 - y.discount) / LONGER
-        cdef const double *own = y.as_asked + self.rows
-        cdef const Judged *of_then = <const Judged *> (own + OF_THEN)
-        cdef double[ANSWERS] answers = [(<const Judged *> (own + OF_TODAY)).voted, of_then.voted, own[MEAN]]
+        cdef const Own *own = self.own(y.as_asked)
+        cdef double[ANSWERS] answers = [own.of_today.voted, own.of_then.voted, own.of_targets]
         cdef Py_ssize_t i
         cdef Outcome then = y[0]
         if y.late:
-            self.change.take(fmin(fabs(y.exact - own[ANSWER]), bound), y.late)
+            self.change.take(fmin(fabs(y.exact - own.issued.mean), bound), y.late)
         if self.change.left:
             self.losses[0], self.losses[1], self.losses[2] = 0.0, bound, bound  # today's weights are ahead after it
             return
@@ -397,7 +389,7 @@ cdef class TargetMixture(Mixture):
             self.losses[i] = discount * self.losses[i] + y.counts * fmin(fabs(y.exact - answers[i]), bound)
         then.late = 1
         (<TargetJudgement> self.then).score(
-            &then, y.as_asked, of_then, own + VARIANCES, (1.0 - y.discount) / (1.0 - DISCOUNT), least_rate
+            &then, y.as_asked, &own.of_then, own.variances, (1.0 - y.discount) / (1.0 - DISCOUNT), least_rate
         )
 
     @property

@@ -57,7 +57,9 @@ cdef class Vote(Table):
 
     cdef double number(self, const double *p, const Judged *own, Py_ssize_t i) noexcept:
         """Return number i of the predictions and of ``own`` behind them."""
-        return p[i] if i < self.n - 1 else (&own.stack)[i - (self.n - 1)]
+        if i < self.n - 1:
+            return p[i]
+        return own.stack if i == self.n - 1 else own.correction if i == self.n else own.mixed
 
     cdef void fill(self, const double *p, const Judged *own) noexcept:
         """Evaluate the regression at the inputs of the correction."""
