@@ -17,7 +17,6 @@ cdef class ScaledPoints(Table):
     # scratch: the last sample; never pickled
     cdef Sample samples[2]
     cdef int last
-    cdef public bint memo                   # tests disable it
     cdef bint fresh                         # the answer belongs to the last sample and the current model
     cdef Py_ssize_t encoded                 # items of the given sample; the centred features that it lacks follow
     cdef bint lacking

@@ -10,13 +10,12 @@ If it raises nevertheless (for lack of memory, or in a name's __hash__), the mod
 
 from libc.math cimport fmax, fmin
 from libc.stdint cimport int32_t
-from libc.string cimport memcmp
 
 import numpy as np
 
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport (
-    Given, free_sample, given_of, reserve_sample, same_names, set_key, size_of_sample,
+    Given, free_sample, given_of, reserve_sample, same_items, set_key, size_of_sample,
 )
 from river_okl._core.store.table cimport Conversion
 from river_okl._core.store.words cimport Words
@@ -62,7 +61,6 @@ cdef class ScaledPoints(Table):
 
     def __init__(self, Py_ssize_t max_points, *, int first_metric, bint scale=True, bint single=False):
         self.lock = Lock()
-        self.memo = True
         self.scaler = Scaler(scale)
         self.scaler.words = Words()
         self.points = Points(self.scaler, max_points, single=single)
@@ -88,16 +86,14 @@ cdef class ScaledPoints(Table):
         cdef Sample *before = &self.samples[self.last]
         cdef Py_ssize_t size
         if isinstance(sample, Given):  # the last sample, already encoded
-            return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
+            return 0 if self.fresh else self.evaluate_encoded(before)
         encode(self.scaler, sample, x)
         size = x.size
         if (
             self.fresh
-            and self.memo
             and size == self.encoded
             and self.scaler.words.rest == self.rest
-            and (size == 0 or memcmp(x.numbers, before.numbers, size * 8) == 0)
-            and same_names(x.keys, before.keys, size)
+            and same_items(x, before, size)
         ):
             return 0
         self.leave()

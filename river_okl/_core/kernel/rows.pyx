@@ -29,7 +29,7 @@ from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.buffers cimport aligned, array_of
 from river_okl._core.store.points cimport LANES, Column, post_of, scatter
-from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_sample, size_of_sample, take_row
+from river_okl._core.store.sample cimport LARGEST_SELF, free_sample, given_of, same_items, size_of_sample, take_row
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import checked_numbers
@@ -91,6 +91,7 @@ cdef class Rows(Owner):
         If this raises, the last sample is unchanged.
         """
         cdef Sample *x = &self.samples[1 - self.last]
+        cdef Sample *last
         cdef double similarity
         if isinstance(sample, Given) and (<Given> sample).owner is self:  # the last one, which is not read once more
             x = self.seen()
@@ -100,7 +101,8 @@ cdef class Rows(Owner):
             return True
         encode(self.points.features, sample, x)
         similarity = self.similarity_of(x)
-        if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
+        last = &self.samples[self.last]
+        if self.has_sample and self.fresh and self.memo and x.size == last.size and same_items(x, last, x.size):
             return False
         self.last = 1 - self.last
         self.measure(x, similarity)

@@ -6,18 +6,17 @@ their errors.  The estimates are weighted by their squared residuals and not by 
 would win even with no better means, because their predicted variance changes from sample to sample.
 """
 
-from libc.math cimport exp, fmax, fmin, log, sqrt
+from libc.math cimport exp, fmax, log, sqrt
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.inputs cimport bounded
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, with_residual
 
 from river_okl._core.mixture.processes import NEWCOMER
 
 STACK = 0.03, 1e-4              # prior variance of a coefficient, and its growth per sample
 cdef double LEAST_RESIDUAL = 1e-4   # of a running squared residual
 cdef double DISCOUNT = 0.99     # of running residuals
-cdef double OUTLYING = 5.0      # bound of one sample's error in a running residual, in standard deviations
 
 
 cdef class Combiner(Table):
@@ -92,10 +91,7 @@ cdef class Combiner(Table):
             self.log_weight[i] = y.discount * self.log_weight[i] + y.counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
-            self.residual[i] += rate * (
-                fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
-            )
-            self.residual[i] = fmax(self.residual[i], LEAST_RESIDUAL)
+            self.residual[i] = fmax(with_residual(self.residual[i], off[i], rate), LEAST_RESIDUAL)
         if y.late:
             self.ask_stack(p)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)

@@ -15,7 +15,7 @@ a value counts as at most its reach, which grows at most four-fold with a larger
 
 from libc.math cimport fabs, fmax, fmin
 
-from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.expert cimport Outcome, with_residual
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
 
@@ -24,7 +24,6 @@ from river_okl._core.states import LARGEST_MEAN
 cdef double PRIOR = 0.1             # variance of a coefficient
 cdef double DRIFT = 1e-6            # growth of a variance per sample with the feature, so that learning never stops
 cdef double RATE = 0.01             # of the running squared residual
-cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_NOISE = 0.01      # σ², in units of the target's variance
 cdef double LARGEST = 1e9           # of a coefficient
 cdef double FULL = 5.0              # standard deviations up to which a value counts in full, and the least reach
@@ -78,7 +77,7 @@ cdef class Diagonal(Expert):
             largest = fmax(largest, fabs(self.within_reach(x, j)))
         scale = FULL / largest
         off = fmin(fmax(scale * (y.exact - self.mean), -LARGEST_OFF), LARGEST_OFF)
-        self.residual += RATE * (fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual)
+        self.residual = with_residual(self.residual, off, RATE)
         total = self.bias_variance * scale * scale + fmax(self.residual, LEAST_NOISE) / y.counts
         for j in range(x.size):
             z = scale * self.within_reach(x, j)

@@ -1,3 +1,4 @@
+from libc.math cimport fmin
 from libc.stdint cimport int64_t
 
 from river_okl._core.store.sample cimport Sample
@@ -15,6 +16,11 @@ cdef struct Outcome:
     const double *residual      # [PROCESSES] ratios of squared residuals to predicted variances; NULL: of classes
     int64_t late                # samples learned since its prediction; 0: none, or its predictions are unknown
     const double *as_asked      # predictions at that time, then the mixture's numbers; p if ``late`` is 0
+
+
+cdef inline double with_residual(double square, double residual, double rate) noexcept:
+    """Return a running mean square after one more residual, which counts as at most five standard deviations."""
+    return square + rate * (fmin(residual * residual, 25.0 * square) - square)
 
 
 cdef class Expert(Table):

@@ -1,10 +1,10 @@
 """For a target: a Bayesian linear regression on the features."""
 
-from libc.math cimport fmax, fmin
+from libc.math cimport fmax
 from libc.string cimport memcpy
 
 from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
-from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.expert cimport Outcome, with_residual
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
 
@@ -13,7 +13,6 @@ from river_okl._core.states import LARGEST_COUNT
 LINEAR = 0.1, 1e-6                  # prior variance of a coefficient, and its growth per sample
 cdef double LEAST_RESIDUAL = 1e-4   # of the running squared residual
 cdef double DISCOUNT = 0.99         # of the running squared residual
-cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_NOISE = 0.01      # variance
 
 
@@ -61,9 +60,7 @@ cdef class Regression(Expert):
         """Learn; the noise is the running squared residual."""
         cdef double off = y.target - self.ridge.mean
         self.seen += 1
-        self.residual += fmax(1.0 - DISCOUNT, 1.0 / (self.seen + 1)) * (
-            fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual
-        )
+        self.residual = with_residual(self.residual, off, fmax(1.0 - DISCOUNT, 1.0 / (self.seen + 1)))
         self.residual = fmax(self.residual, LEAST_RESIDUAL)
         self.ridge.learn(off, fmax(self.residual, LEAST_NOISE) / y.w)
         return False

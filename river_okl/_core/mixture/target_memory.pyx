@@ -10,13 +10,12 @@ from libc.math cimport fabs, fmax, fmin, log
 from river_okl._core.kernel.distances cimport FULL
 from river_okl._core.loops cimport saturated
 from river_okl._core.memory.nearest cimport LATEST, OF_ALL, OF_LATEST
-from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.expert cimport Outcome, with_residual
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
 
 cdef double LARGEST_LOSS = 5.0      # in standard deviations of the target
 cdef double RATE = 0.01             # of the running squared residual
-cdef double OUTLYING = 5.0          # bound of one sample's residual in it, in standard deviations
 cdef double LEAST_RESIDUAL = 1e-6
 cdef double LEAST_ERROR = 1e-3      # in running errors
 
@@ -64,8 +63,7 @@ cdef class TargetMemory(Memory):
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef double off = y.exact - y.p[self.first]
-        self.residual += RATE * (fmin(off * off, OUTLYING * OUTLYING * self.residual) - self.residual)
-        self.residual = fmax(self.residual, LEAST_RESIDUAL)
+        self.residual = fmax(with_residual(self.residual, off, RATE), LEAST_RESIDUAL)
         if saturated(self.answered) != self.latest.x[0]:  # the answer of then
             self.correction(self.answered)
             self.noise()

@@ -63,7 +63,7 @@ cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
 cdef void free_sample(Sample *x) noexcept
 cdef size_t size_of_sample(const Sample *x) noexcept
 cdef bint same_names(PyObject **a, PyObject **b, Py_ssize_t n) noexcept nogil
-cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
+cdef bint same_items(const Sample *a, const Sample *b, Py_ssize_t n) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
 cdef bint is_long(object name)
 cpdef object stored(object name)

@@ -173,13 +173,11 @@ cdef bint same_names(PyObject **a, PyObject **b, Py_ssize_t n) noexcept nogil:
     return True
 
 
-cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
-    """Whether the items of two samples are the same, in the same order."""
-    if a.size != b.size:
+cdef bint same_items(const Sample *a, const Sample *b, Py_ssize_t n) noexcept nogil:
+    """Whether the first n items of two samples are the same, in the same order."""
+    if n and memcmp(a.numbers, b.numbers, n * 8) != 0:  # without items there may be no buffers
         return False
-    if a.size and memcmp(a.numbers, b.numbers, a.size * 8) != 0:  # without items there may be no buffers
-        return False
-    return same_names(a.keys, b.keys, a.size)
+    return same_names(a.keys, b.keys, n)
 
 
 cpdef bint is_number(object value) except -1:
