@@ -13,7 +13,6 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl._core.mixture.pending import without_predictions
 from river_okl.model import CompiledModel
 from tests import streams
 
@@ -122,6 +121,11 @@ def snapshot(model):
         pickler.fast = True
     pickler.dump(model)
     return buffer.getvalue()
+
+
+def without_predictions(pending):
+    """A state of ``Pending`` without the predictions."""
+    return {name: True if name == "late" else part[:0] for name, part in pending.items()}
 
 
 def knowledge(model):

@@ -17,10 +17,9 @@ from river import dummy, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl._core.mixture.change import Change
-from river_okl._core.mixture.pending import without_predictions
 from tests import streams
 from tests.core.expansions import run_python
-from tests.discovery import knowledge, learn, snapshot, task
+from tests.discovery import knowledge, learn, snapshot, task, without_predictions
 
 HOUR = datetime.timedelta(hours=1)
 START = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)

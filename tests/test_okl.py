@@ -702,27 +702,6 @@ def test_unreferenced_points_are_rejected():
 # Points and classes ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [[1, 0], [2, 0, 1], [1, 2, 0]])
-def test_permuted_classes_give_the_same_mixture(order):
-    """Not only its probabilities: it learns identically, too."""
-    n = len(order)
-    f = river_okl.OKLClassifier(budget=40)._f
-    stream = [
-        (x, int(abs(7.0 * sum(x.values()))) % n) for x, _ in streams.dense(streams.CLASSIFICATION, n=300, d=4, seed=4)
-    ]
-    for _ in range(2, n):
-        f.add_class()
-    for x, c in stream[:200]:
-        f.learn(x, c, 1.0)
-    other = f.permuted(order)
-    for x, c in stream[200:]:
-        expected = f.probabilities(x)
-        np.testing.assert_allclose(other.probabilities(x), [expected[o] for o in order], rtol=1e-6)
-        f.learn(x, c, 1.0)
-        other.learn(x, order.index(c), 1.0)
-    other._check()
-
-
 def test_a_forgotten_feature_leaves_no_coefficient():
     """Nor does it take that of another one with it."""
     model, rng, forgotten = river_okl.OKLRegressor(budget=8), random.Random(1), 0

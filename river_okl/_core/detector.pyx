@@ -20,7 +20,7 @@ values, their measures differ only by what points and scaling learned since.
 
 An anomaly that is learned would mask the next one like it.  So among samples with a calibrated score
 
-    - samples above ``STRANGE`` do not become points;
+    - samples above ``ANOMALOUS`` do not become points;
     - samples above ``ALARM`` are not learned at all, except with tokens.  There are up to ``TOKENS`` (fewer
       while few levels are known), and each sample adds ``RATE``.  A sample costs one token, or ``UNLIKE`` if
       it differs from the previous one: then it is more often the tail of the stream than a fault.
@@ -70,7 +70,7 @@ cdef double LEAST_DENSITY = 1e-300
 cdef double USUAL = 4.0             # standard deviations of a feature that are not counted as extreme
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef double HIGHEST = 36.0          # level: the score is below 1
-cdef double STRANGE = 0.95, ALARM = 0.99
+cdef double ANOMALOUS = 0.95, ALARM = 0.99
 cdef Py_ssize_t CALIBRATED = 500    # scores from which on ALARM is meaningful
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which two alarms are alike
@@ -113,7 +113,7 @@ cdef class Detector(ScaledPoints):
     cdef uint64_t identity
     cdef double own_radius
     cdef double largest                     # of the levels of ``raw``
-    cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
+    cdef double level                       # of ``largest``: -log of the share of recent samples that were as far
 
     def __init__(self, Py_ssize_t budget=BUDGET, int64_t key=0):
         ScaledPoints.__init__(self, budget + 1, first_metric=METRIC, single=True)
@@ -259,7 +259,7 @@ cdef class Detector(ScaledPoints):
     cdef int step(self, Sample *x, double w) except -1:
         """Decide what the sample updates, learn it, and forget unused features."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
-        cdef bint strange = self.level > -log(1.0 - STRANGE), candidate, learns = True
+        cdef bint anomalous = self.level > -log(1.0 - ANOMALOUS), candidate, learns = True
         cdef double cost
         cdef Py_ssize_t victim = -1
         self.fresh = False
@@ -271,7 +271,7 @@ cdef class Detector(ScaledPoints):
                 learns = self.tokens >= cost
                 self.tokens -= cost * learns
         # the first sample is its own mean: of sparse data it would be a point without features, close to all others
-        candidate = w > 0.0 and self.scaler.seen > 0 and (self.crowd > 0.5 or not strange)
+        candidate = w > 0.0 and self.scaler.seen > 0 and (self.crowd > 0.5 or not anomalous)
         if learns:
             if candidate:
                 victim = self.victim(w)
@@ -283,7 +283,7 @@ cdef class Detector(ScaledPoints):
             if self.scaler.seen >= self.next_update:
                 self.next_update = following(self.scaler.seen, FIRST, GROWTH)
                 self.settle_units(self.next_update - self.scaler.seen)
-                self.finish_units(False)
+                self.finish_units()
         self.seen += 1
         return self.tidy() if learns else 0  # tidy would register the strings of a sample that is not learned
 

@@ -36,8 +36,7 @@ cdef class ScaledPoints(Table):
     cdef int drop_point(self, Py_ssize_t i) except -1
     cdef int tidy(self) except -1
     cdef int settle_units(self, int64_t until) except -1
-    cdef int convert_units(self) except -1
-    cdef int finish_units(self, bint discount) except -1
+    cdef int finish_units(self) except -1
 
 cdef int64_t following(int64_t seen, int64_t early, int64_t growth) noexcept
 

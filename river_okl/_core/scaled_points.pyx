@@ -196,17 +196,14 @@ cdef class ScaledPoints(Table):
     cdef int settle_units(self, int64_t until) except -1:
         """Put the current units of the features into force for ``until`` samples, and convert what was
         learned in the old ones; call ``finish_units`` afterwards."""
-        if self.scaler.settle(until):
-            self.convert_units()
-        self.scaler.end_conversion()
+        cdef Conversion to
+        if self.scaler.settle(until, &to):
+            self.change_units(self.scaler, &to)
+        self.scaler.release(to.ratio)
         return 0
 
-    cdef int convert_units(self) except -1:
-        cdef Conversion to = self.scaler.conversion()
-        return self.change_units(self.scaler, &to)
-
-    cdef int finish_units(self, bint discount) except -1:
-        """Adapt to changed units; ``discount``: what was learned in the old ones may be wrong now."""
+    cdef int finish_units(self) except -1:
+        """Adapt to changed units."""
         self.distances.square_points()
         return 0
 

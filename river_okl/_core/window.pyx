@@ -57,7 +57,7 @@ cdef class Window(Ring):
     cpdef double level(self, double value) noexcept nogil:
         """Return -log of the share of numbers above a value, by an exponential distribution in the tail."""
         cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
-        cdef double total = 0.0, level, low, high
+        cdef double total = 0.0, level, low, high, excess
         if n == 0:
             return 0.0
         level = -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
@@ -70,7 +70,8 @@ cdef class Window(Ring):
         if tail < n and value > self.ordered[tail - 1]:
             for i in range(tail, n):
                 total += self.ordered[i] - self.ordered[tail - 1]
-            level = log((n + 1.0) / (n - tail + 1.0)) + bounded((value - self.ordered[tail - 1]) * (n - tail) / total)
+            excess = (value - self.ordered[tail - 1]) * (n - tail) / total
+            level = log((n + 1.0) / (n - tail + 1.0)) + tail_level(excess)
         return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
 
     cdef int add(self, double value) except -1:
@@ -111,6 +112,6 @@ cdef class Window(Ring):
         assert np.array_equal(np.sort(self.state()), [self.ordered[i] for i in range(self.n)])
 
 
-cdef inline double bounded(double excess) noexcept nogil:
+cdef inline double tail_level(double excess) noexcept nogil:
     """Return the level of this excess over that of the start of the tail."""
     return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)

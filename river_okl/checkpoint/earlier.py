@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import checked_whole
 from river_okl._core.store.running import NUMBERS
 from river_okl.algorithms.detector import OKLDetector
@@ -30,6 +29,7 @@ KEPT = (
 OF_CLASSES = "pool", "logistic", "bayes"
 OF_TARGETS = "last_target", "intervals", "centre", "size", "settled", "lowest", "highest"
 MEASURES = 5  # of OKLDetector
+NEWCOMER = 2.0  # below the largest log-weight, as in _core/mixture/expert.pyx
 MEMORY = 8192  # samples
 DRIFT = "before", "trend", "rising", "follows"  # running statistics that followed
 FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx

@@ -1,6 +1,6 @@
 """Gaussian processes trained in parallel: the evidence of all shards is added.
 
-The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), the prior N(0, a K).
+The posterior of shard i for the values f(Z) at its dictionary is N(μ_i, S_i), the prior N(0, a K).
 Streaming variational Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by
 that of the start:
 
@@ -103,7 +103,7 @@ def _natural(posterior: MeansAndCovariance, whiten: Arrays) -> Arrays:
 
 
 class Places(NamedTuple):
-    """Positions of the points of a process in the union, and their K⁻¹ under the kernel considered."""
+    """Positions of the points of a process in the union, and their K⁻¹."""
 
     at: Positions
     inverse: Arrays
@@ -162,8 +162,8 @@ def merged(shards: Shards) -> Any:
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.restore(kernel)
     X, rows = joined(points, features, {name: j for j, name in enumerate(names)})
-    space = Space(X, model._f.kernel.terms, 1.0 + model._f.basis.jitter)
-    gram = functools.partial(space.gram, model._f.kernel)
+    space = Space(X, model._f.kernel, 1.0 + model._f.basis.jitter)
+    gram = space.gram
     places = [Places(at, inverse(gram(at, at))) for at in rows]
     # if the kernel has moved, the mean and the covariance of f are kept
     posteriors = [MeansAndCovariance(each._f.means(), each._f.covariance()) for each in with_start]

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
-from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.states import LARGEST_SELF
 from river_okl._core.store.sample import shown
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.okl import OKL
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole, kind_of
 from river_okl.kernels import Kernel
@@ -28,7 +28,7 @@ Arrays = NDArray[np.float64]
 
 @dataclasses.dataclass
 class Shards:
-    """Models that may be merged, all with the same labels at the same positions."""
+    """Models that may be merged, all with the same labels."""
 
     models: list[Any]
     start: Any
@@ -199,7 +199,7 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def aligned(shards: Shards) -> Shards:
-    """Return the shards with all labels at the same positions in all models."""
+    """Return the shards with all labels in all models, at the same positions if functions are added."""
     kind = type(shards.models[0])  # isinstance would accept a River pipeline for the class of its last step
     if issubclass(kind, SupervisedModel | KernelOneClassSVM | OKLDetector):
         _check_start(shards)
@@ -209,7 +209,11 @@ def aligned(shards: Shards) -> Shards:
     names = joined([model._labels for model in with_start])
     first._labels.check(names, kind.__name__, multiclass=first._multiclass)
     for model in with_start:
-        _relabel(model, names)
+        if issubclass(kind, OKL):  # replay.py learns labels by name
+            for y in names:
+                model._labels.add(y, model._f)
+        else:
+            _relabel(model, names)
     return shards
 
 
@@ -243,7 +247,5 @@ def _permute(model: Any, order: list[int]) -> None:
     """Permute the classes: class c becomes what class order[c] was."""
     if isinstance(model, TVMClassifier):
         model._reorder(order)
-    elif isinstance(model._f, Mixture):
-        model._f = model._f.permuted(order)
     else:
         model._f.permute(order)

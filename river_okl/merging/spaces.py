@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,11 @@ SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is f
 BLOCK = 2**15  # numbers of a Gram matrix to compute together
 
 
-class Means(Protocol):
-    """The means that determine a data-driven γ."""
-
-    mean_distance: float
-    mean_square: float
-
-
 class Space:
-    """Kernels over points, the rows of a sparse or dense matrix whose columns are their features."""
+    """A kernel over points, the rows of a sparse or dense matrix whose columns are their features."""
 
-    def __init__(self, X: Any, terms: Any, diagonal: float = 1.0) -> None:
-        self.kernel, self.diagonal = CompiledKernel(terms), diagonal
+    def __init__(self, X: Any, kernel: CompiledKernel, diagonal: float = 1.0) -> None:
+        self.kernel, self.diagonal = kernel, diagonal
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()
         self.at = np.full(X.shape[0], -1)  # scratch
@@ -39,12 +32,11 @@ class Space:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def gram(self, kernel: Means, rows: Positions, columns: Positions) -> Arrays:
+    def gram(self, rows: Positions, columns: Positions) -> Arrays:
         """Return κ between points at rows and columns, with jitter.
 
         It is computed from top to bottom, in blocks that stay in the cache (new memory costs more than κ).
         """
-        self.kernel.tune(kernel.mean_distance, kernel.mean_square)
         w = np.ones(self.X.shape[1])
         B = self.X[columns]
         square = (B * B) @ w

@@ -137,25 +137,6 @@ def test_random_actions(seed, split):
     again.check()
 
 
-def test_a_permutation_of_the_classes():
-    model, rng = Model(), random.Random(1)
-    model.extend("p", 3)
-    model.extend("f", 3)
-    model.fill(rng)
-    found = model.table.permuted(model.table.state() | {"other": 1}, [1, 0])
-    assert found["other"] == 1
-    for name, own in model.arrays.items():
-        np.testing.assert_array_equal(found[name], own[..., ::-1] if "c" in model.ARRAYS[name][0] else own)
-
-
-def test_one_function_of_two_classes_changes_its_sign():
-    model = Model(split=0.5)
-    model.axes["f"].n = 2
-    state = model.table.state() | {"coef": np.arange(6.0).reshape(2, 3, 1)}
-    np.testing.assert_array_equal(model.table.permuted(state, [1, 0])["coef"], -state["coef"])
-    np.testing.assert_array_equal(model.table.permuted(state, [0, 1])["coef"], state["coef"])
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -199,7 +199,7 @@ cdef class Expansion(Function):
             value = self.at(self.rows.given())
         if self.alpha.n_classes == 0:
             return value
-        self.sums.face(target)
+        self.sums.turn_to(target)
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:

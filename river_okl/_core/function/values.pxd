@@ -18,7 +18,7 @@ cdef class Sums(Owner):
     cdef double of(self, Py_ssize_t column) noexcept
     cdef double along(self, Py_ssize_t output) noexcept
     cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0
-    cdef void face(self, Py_ssize_t target) noexcept
+    cdef void turn_to(self, Py_ssize_t target) noexcept
 
 
 @cython.final

@@ -69,7 +69,7 @@ cdef class Sums(Owner):
             total += <double> weights[o] * self.of(c * self.alpha.n_outputs + o)
         return self.alpha.scale * total
 
-    cdef void face(self, Py_ssize_t target) noexcept:
+    cdef void turn_to(self, Py_ssize_t target) noexcept:
         """Set the direction of the last sample: class ``target`` against the largest other (the first in ties)."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):

@@ -43,14 +43,3 @@ cdef class ClassMemory(Memory):
         if not np.isin(state["rows"]["targets"], range(self.n_classes)).all():
             raise ValueError(f"a row of a class that is none of {self.n_classes}")
         Memory.restore(self, state)
-
-    def permuted(self, dict state, list order):
-        """Return a state in which class c is the former class order[c]."""
-        found = Memory.permuted(self, state, order)
-        targets = np.argsort(order)[state["rows"]["targets"].astype(int)]
-        found["rows"] = found["rows"] | {"targets": targets.astype(np.float32)}
-        if order == [1, 0]:  # of a function of both classes the second derivative keeps its sign
-            negative = np.array([-1.0, 1.0], dtype=np.float32)
-            of_rows, of_leaves = state["trees"]["gradients"], state["trees"]["leaf_sums"]
-            found["trees"] = found["trees"] | {"gradients": negative * of_rows, "leaf_sums": negative * of_leaves}
-        return found

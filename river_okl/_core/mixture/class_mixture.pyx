@@ -30,8 +30,8 @@ from libc.string cimport memcpy, memset
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.class_memory cimport ClassMemory
-from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.judgement cimport DISCOUNT, Judgement, newcomer
+from river_okl._core.mixture.expert cimport DISCOUNT, NEWCOMER, Expert, Outcome
+from river_okl._core.mixture.judgement cimport Judgement
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport Processes
@@ -115,7 +115,7 @@ cdef class ClassMixture(Mixture):
         self.per_prediction.n = self.rows
         if self.memory in others:
             for i in range(self.memory.rows):
-                self.today.log_weight[self.memory.first + i] = -newcomer
+                self.today.log_weight[self.memory.first + i] = -NEWCOMER
         self.update_derived()
 
     def __reduce__(self):
@@ -170,7 +170,7 @@ cdef class ClassMixture(Mixture):
             self.per_prediction.n = self.rows
             for expert in (self.bayes, self.stack):
                 if expert in self.experts:
-                    self.today.log_weight[(<Expert> expert).first] = largest - newcomer
+                    self.today.log_weight[(<Expert> expert).first] = largest - NEWCOMER
         self.update_derived()
         return 0
 

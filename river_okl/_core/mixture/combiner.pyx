@@ -10,13 +10,10 @@ from libc.math cimport exp, fmax, log, sqrt
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.inputs cimport bounded
-from river_okl._core.mixture.expert cimport Expert, with_residual
-
-from river_okl._core.mixture.processes import NEWCOMER
+from river_okl._core.mixture.expert cimport DISCOUNT, NEWCOMER, Expert, with_residual
 
 STACK = 0.03, 1e-4              # prior variance of a coefficient, and its growth per sample
 cdef double LEAST_RESIDUAL = 1e-4   # of a running squared residual
-cdef double DISCOUNT = 0.99     # of running residuals
 
 
 cdef class Combiner(Table):

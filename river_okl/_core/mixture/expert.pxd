@@ -4,6 +4,8 @@ from libc.stdint cimport int64_t
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Classes, Table
 
+cdef double DISCOUNT, NEWCOMER
+
 
 cdef struct Outcome:
     double target               # of the sample: the number of its class, or a number in standard deviations

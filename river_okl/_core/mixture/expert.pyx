@@ -2,13 +2,16 @@
 
 A new expert is a class with ``ask``, ``learn`` and ``names`` in its own file, which a mixture lists among its
 experts.  It keeps its state in arrays that it declares (store/table.pyx).  From the declaration follow room
-for points, features and classes, their removal, and saving, checking and permuting.  An expert with
+for points, features and classes, their removal, saving and checking.  An expert with
 other state overrides the methods of ``Table``: ``reserve``, ``forget``, ``swap_remove``, ``change_units``,
 ``state`` and ``restore``.
 
 An expert learns from its current predictions, the ``p`` that ``ask`` has just written.  The mixture scores it on the
 predictions ``as_asked``, which are the same unless the label is ``late``.
 """
+
+cdef double DISCOUNT = 0.99             # of log-weights and running errors
+cdef double NEWCOMER = 2.0              # reduction of the first log-weight of what replaces or joins others
 
 
 cdef class Expert(Table):

@@ -26,7 +26,7 @@ cdef double[COVERAGES] normal = NORMAL
 cdef double RATE = 0.02         # η; AT_FIRST / √t while that is larger
 cdef double AT_FIRST = 0.4
 cdef double SLOW = 0.01, FAST = 0.2
-cdef double OUTLYING = 10.0     # bound of one sample's error, in running errors
+cdef double LARGEST_ERROR = 10.0    # in running errors
 cdef int64_t RUN = 10           # number of larger errors in a row that indicates a change of the stream
 cdef double MEAN = 4.0          # the rate of running errors is MEAN / t, between FAST and SLOW
 cdef double MOST = 5.0          # bound of an error for the model of the scale, in scales
@@ -102,7 +102,7 @@ cdef class Intervals(Expert):
         cdef Py_ssize_t i
         cdef double error = fabs(y.exact - issued.mean), ratio, rate
         ratio = fmin(error / self.predict_scale(issued.size, issued.causes), MOST)
-        self.run = self.run + 1 if error > OUTLYING * self.size else 0
+        self.run = self.run + 1 if error > LARGEST_ERROR * self.size else 0
         if self.run >= RUN:
             self.restart(error)
             self.scale.ask(CAUSES)
@@ -114,8 +114,8 @@ cdef class Intervals(Expert):
                 self.log_factor[i] = fmin(fmax(self.log_factor[i], -LARGEST_LOG), LARGEST_LOG)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
-        error = fmin(error, fmin(OUTLYING * self.size, LARGEST_SIZE))
+        error = fmin(error, fmin(LARGEST_ERROR * self.size, LARGEST_SIZE))
         self.size = fmax(self.size + rate * (error - self.size), LEAST_SIZE)
         self.recent += FAST * (error - self.recent)
-        self.change = fmin(fabs(change), fmin(OUTLYING * self.mean_change, LARGEST_SIZE))
+        self.change = fmin(fabs(change), fmin(LARGEST_ERROR * self.mean_change, LARGEST_SIZE))
         self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), LEAST_SIZE)

@@ -5,8 +5,6 @@ from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.vote cimport Judged, Vote
 from river_okl._core.store.table cimport Axis
 
-cdef double DISCOUNT, newcomer
-
 
 cdef class Judgement(Expert):
     cdef Axis per_prediction        # the first predictions, which have weights

@@ -11,11 +11,7 @@ Once labels come late, ``then`` is scored on the predictions that were made when
 from libc.math cimport log
 
 from river_okl._core.calibration cimport weights_of_logs
-
-from river_okl._core.mixture.processes import NEWCOMER
-
-cdef double DISCOUNT = 0.99             # of log-weights
-newcomer = NEWCOMER
+from river_okl._core.mixture.expert cimport NEWCOMER
 
 
 cdef class Judgement(Expert):
@@ -31,7 +27,7 @@ cdef class Judgement(Expert):
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         """Restart the weight of prediction ``to``, whose kernel was replaced, below the weight of ``of``."""
-        self.log_weight[to] = self.log_weight[of] - newcomer
+        self.log_weight[to] = self.log_weight[of] - NEWCOMER
 
 
 cdef class TargetJudgement(Judgement):

@@ -16,7 +16,7 @@ cdef class Memory(Expert):
     cdef readonly Latest latest
     cdef RawValues raw
     cdef readonly Trees trees
-    cdef tuple all_trees        # those, and for a target the trees of the answer
+    cdef tuple all_trees        # those, and for a target the trees of the answer and of its errors
     cdef readonly Nearest nearest
     cdef readonly Change change
     cdef double credit          # visits of rows that the samples learned have paid for

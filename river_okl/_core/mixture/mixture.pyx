@@ -4,6 +4,8 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task; each has its own file.  Beside them:
 
     expert.pyx         what a mixture asks of an expert
+    memory.pyx         the latest samples, which both tasks remember
+    background.pyx     earlier samples, with which an explanation compares
     judgement.pyx      the weights of all predictions
     slopes.pyx         the slopes of the predictions along the features, from which feature weights are learned
     pending.pyx        predictions of samples whose labels have not come yet
@@ -29,17 +31,15 @@ import numpy as np
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.distances cimport EQUAL, Dictionary
 from river_okl._core.loops cimport METRICS
-from river_okl._core.mixture.judgement cimport DISCOUNT
+from river_okl._core.mixture.expert cimport DISCOUNT
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.scaled_points cimport bounded_weight, following
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.buffers cimport array_of, fill
 from river_okl._core.store.sample cimport Given, is_word
-from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
-from river_okl._core.mixture.pending import without_predictions
 from river_okl._core.states import LARGEST_COUNT
 
 cdef double HEAVY = 20.0, LIGHTS = 10.0  # first samples that are forgotten, and light ones that it takes
@@ -448,13 +448,13 @@ cdef class Mixture(ScaledPoints):
                 self.share[i] = 0.0
             self.distances.learn()
         self.memory.weigh(self.distances)
-        return self.finish_units(True)
+        return self.finish_units()
 
-    cdef int finish_units(self, bint discount) except -1:
+    cdef int finish_units(self) except -1:
         for expert in self.experts:
             (<Expert> expert).tune()
-        ScaledPoints.finish_units(self, discount)
-        self.processes.exchange(discount, NEW_UNIT if self.scaler.renewed else 1.0)
+        ScaledPoints.finish_units(self)
+        self.processes.exchange(NEW_UNIT if self.scaler.renewed else 1.0)
         self.processes.free_grams()
         return 0
 
@@ -479,10 +479,6 @@ cdef class Mixture(ScaledPoints):
     def budget(self):
         """Maximum number of points."""
         return sum([expert.max_points for expert in self.holders])
-
-    @property
-    def task(self):
-        return self.processes.task
 
     def remembered(self, Mixture start):
         """Return the samples in the memory that came after ``start``: each with its class or target, and its weight."""
@@ -529,7 +525,7 @@ cdef class Mixture(ScaledPoints):
         cdef int m
         self.points.check()
         n = self.points.n
-        assert all([self.referenced(i) for i in range(n)]), "every point is held"
+        assert all([self.referenced(i) for i in range(n)]), "every point is referenced"
         squares = [array_of(self.distances.square[m], n) for m in range(METRICS)]
         self.distances.square_points()
         for m in range(METRICS):
@@ -553,10 +549,3 @@ cdef class Mixture(ScaledPoints):
                 raise ValueError("an unreferenced point")
         self.pending.restore(state["pending"], self.seen)
         self.fresh = self.asked = False
-
-    def permuted(self, list order):
-        """Return a copy, without pending predictions, in which class c is the former class order[c]."""
-        make, options, state = self.__reduce__()
-        made = make(*options)
-        made.restore(Table.permuted(self, state, order) | {"pending": without_predictions(state["pending"])})
-        return made

@@ -35,11 +35,6 @@ LARGEST_PENDING = 1_000_000
 ARRAYS = "identities", "seen", "taken", "units", "predictions"  # of a state
 
 
-def without_predictions(state):
-    """Return a state of ``Pending`` without the predictions, for mixtures that did not make them."""
-    return {name: True if name == "late" else part[:0] for name, part in state.items()}
-
-
 cdef class Keyed:
     """A sample with a key from the user, by which its label is matched instead of by its content."""
 

@@ -19,7 +19,6 @@ from river_okl._core.store.table cimport Classes
 
 from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
-from river_okl._core.store.table import reordered
 
 cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost in rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
@@ -281,9 +280,6 @@ cdef class Pool(Expert):
             self.claim(at)
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])
-
-    def permuted(self, dict state, list order):
-        return state | {"coef": reordered(state["coef"], order)}
 
 
 def solved(K, b):

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from river_okl._core.kernel.distances cimport Dictionary, Distances
 from river_okl._core.loops cimport METRICS
@@ -63,6 +63,6 @@ cdef class Processes(Expert):
     cdef void free_grams(self) noexcept
     cdef int fill_grams(self, double **grams) except -1
     cdef bint move(self, const double *share, const double *residual, Py_ssize_t *to, Py_ssize_t *of) except -1
-    cdef int exchange(self, bint discount, double share) except -1
+    cdef int exchange(self, double share) except -1
     # Explanations
     cdef double norm2(self, const double *weight) noexcept

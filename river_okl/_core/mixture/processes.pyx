@@ -20,7 +20,7 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior
 from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.expert cimport DISCOUNT, Outcome
 from river_okl._core.simd cimport linalg, loops
 from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.points cimport Column, value_at
@@ -29,14 +29,12 @@ from river_okl._core.store.table cimport Axis
 
 from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE
 from river_okl._core.states import check_positions, checked_numbers
-from river_okl._core.store.table import reordered
 
 cdef double FLOOR = 1e-3            # added to the weight of a process in the removal costs
 cdef double LEAST_SHARE = 0.1       # least weight of a process whose removal costs count
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # of squared residuals to their expectation, beyond which a kernel is too wide
-cdef double SCALE_DECAY = 0.99      # of the running scale of a process's squared residuals
-cdef double OUTLYING = 5.0          # bound of one sample's residual in the running scale, in standard deviations
+cdef double LARGEST_RESIDUAL = 5.0  # in the running scale, in standard deviations
 # The noise of a process without forgetting follows r, the running ratio of its squared residuals to predicted
 # variances: σ² ← σ² r if r > 1, so that what is wrong is not trusted, and σ² r^SHRINKING otherwise.  A sample whose
 # squared residual is more than SURPRISING times its variance has a larger noise of its own: an outlier would else spoil
@@ -54,7 +52,6 @@ JITTER_NOVELTY_KEPT = {
 }
 cdef double RESOLVED = 0.01      # least b v with which a sample that is no new point changes a covariance
 cdef Py_ssize_t FIRST_ROOM = 8   # initial room of a dictionary, a multiple of the vector width
-NEWCOMER = 2.0                  # reduction of the initial log-weight of a replaced kernel
 KERNELS_AT_FIRST = ((0.1, 1), (0.1, 3), (1.5, 3))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
@@ -227,8 +224,8 @@ cdef class Processes(Expert):
             residual = (target - mean[e]) * (target - mean[e]) / variance[e]
             density[e] = exp(-0.5 * residual / scale[e]) / sqrt(scale[e] * variance[e]) + 1e-6
             scale[e] += (
-                fmin(residual, OUTLYING * OUTLYING) - scale[e]
-            ) * fmax(least_rate, 1.0 - SCALE_DECAY)
+                fmin(residual, LARGEST_RESIDUAL * LARGEST_RESIDUAL) - scale[e]
+            ) * fmax(least_rate, 1.0 - DISCOUNT)
             scale[e] = fmax(scale[e], 1e-4)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
@@ -442,10 +439,10 @@ cdef class Processes(Expert):
                 self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
             )
 
-    cdef int exchange(self, bint discount, double share) except -1:
+    cdef int exchange(self, double share) except -1:
         """Adapt to kernels that changed since ``before`` was filled with Gram matrices; posteriors at the points stay.
 
-        In regression, with ``discount``, confidence shrinks with the similarity of old and new kernel, and to this
+        In regression confidence shrinks with the similarity of old and new kernel, and to this
         share: evidence from under another kernel may be wrong, and a confident process would not learn again.
         """
         cdef Py_ssize_t i
@@ -455,9 +452,7 @@ cdef class Processes(Expert):
             return 0
         self.fill_grams(self.after)
         for i in range(KERNELS):
-            keep = 1.0
-            if discount:
-                keep = share * cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity)
+            keep = share * cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity)
             keep = fmax(keep, self.least_kept)
             for b in range(POSTERIORS):
                 (<Posterior> self.posteriors[i * POSTERIORS + b]).exchange(self.before[i], self.after[i], keep)
@@ -560,10 +555,6 @@ cdef class Processes(Expert):
             (<CompiledKernel> self.kernels[i]).tune(means[i, 0], means[i, 1])
         for part, saved in zip((*self.bases, *self.posteriors), (*state["bases"], *state["posteriors"])):
             part.restore(saved)
-
-    def permuted(self, dict state, list order):
-        posteriors = [each | {"means": reordered(each["means"], order)} for each in state["posteriors"]]
-        return state | {"posteriors": posteriors}
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

@@ -4,7 +4,7 @@ from libc.math cimport fmax
 from libc.string cimport memcpy
 
 from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
-from river_okl._core.mixture.expert cimport Outcome, with_residual
+from river_okl._core.mixture.expert cimport DISCOUNT, Outcome, with_residual
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
 
@@ -12,7 +12,6 @@ from river_okl._core.states import LARGEST_COUNT
 
 LINEAR = 0.1, 1e-6                  # prior variance of a coefficient, and its growth per sample
 cdef double LEAST_RESIDUAL = 1e-4   # of the running squared residual
-cdef double DISCOUNT = 0.99         # of the running squared residual
 cdef double LEAST_NOISE = 0.01      # variance
 
 

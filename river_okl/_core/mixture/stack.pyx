@@ -157,13 +157,3 @@ cdef class Stack(Expert):
 
     def names(self):
         return ["stack"]
-
-    def permuted(self, dict state, list order):
-        """Return a state with permuted classes: if two labels swap, log-odds change sign, but the constant does not."""
-        if self.per_class.n > 2 or order != [1, 0]:
-            return state
-        coefficients, covariance = state["coefficients"].copy(), state["covariance"].copy()
-        coefficients[self.n - 1] *= -1.0
-        covariance[self.n - 1] *= -1.0
-        covariance[:, self.n - 1] *= -1.0
-        return state | {"coefficients": coefficients, "covariance": covariance}

@@ -26,9 +26,9 @@ from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport Combiner
 from river_okl._core.mixture.diagonal cimport Diagonal
-from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.expert cimport DISCOUNT, Expert, Outcome
 from river_okl._core.mixture.intervals cimport COVERAGES, Intervals, Issued
-from river_okl._core.mixture.judgement cimport DISCOUNT, TargetJudgement
+from river_okl._core.mixture.judgement cimport TargetJudgement
 from river_okl._core.mixture.last_target cimport LastTarget
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
@@ -36,7 +36,9 @@ from river_okl._core.mixture.regression cimport Regression
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.target_memory cimport TargetMemory
 from river_okl._core.mixture.vote cimport Judged, Vote
-from river_okl._core.store.running cimport NONE, RESTART, Event, Running, clipped, running_from, running_state
+from river_okl._core.store.running cimport (
+    NONE, RESTART, Event, Running, clipped, is_steady, running_from, running_state,
+)
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
 from river_okl._core.store.scaler cimport restored
@@ -59,7 +61,7 @@ cdef double WIDEST = 2.0
 cdef double LONGER = 2.0                # memory of the losses of the answers, in those of other losses
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its standard deviation
 
-cdef double OUTLYING = 30.0             # bound of one sample's error in a loss, in running errors
+cdef double LARGEST_ERROR = 30.0        # in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
@@ -71,7 +73,8 @@ cdef enum:
 
 
 cdef struct Own:
-    # The mixture's own numbers, which are stored after the predictions of its experts.
+    # The mixture's own numbers, which are stored after the predictions of its experts.  All up to the mean of
+    # ``issued`` are in the unit of the target and have its origin.
     Judged of_today, of_then            # what the two judgements make of the predictions
     double of_targets                   # their mean
     double given                        # the answer without the trees that learn its residuals
@@ -80,7 +83,7 @@ cdef struct Own:
     double correction                   # the residual of ``given`` that the trees predict
 
 
-cdef inline double bounded(double z) noexcept nogil:
+cdef inline double bounded_target(double z) noexcept nogil:
     """Return a scaled target clipped."""
     return fmin(fmax(z, -LARGEST_EXACT), LARGEST_EXACT)
 
@@ -169,7 +172,7 @@ cdef class TargetMixture(Mixture):
             own.given = share[0] * own.of_today.voted + share[1] * own.of_then.voted + share[2] * own.of_targets
             variance = share[0] * variance + share[1] * other + share[2]
         own.given = self.within_range(own.given)
-        own.correction = bounded(self.of_latest.correction(own.given))  # 0 if nothing was learned
+        own.correction = bounded_target(self.of_latest.correction(own.given))  # 0 if nothing was learned
         own.issued.mean = self.within_range(own.given + self.step_of(own.correction))
         self.intervals.issue(sqrt(variance), self.of_latest.noise(), self.has_unknown(x), &own.issued)
         return 0
@@ -307,8 +310,8 @@ cdef class TargetMixture(Mixture):
                 event == RESTART
                 or (self.target.sudden and self.target.away < FOLLOWED and self.target.away < self.target.count)
             )
-        y.exact = bounded((target - self.centre) / self.size)
-        y.target = bounded((clipped(&self.target, target) - self.centre) / self.size)
+        y.exact = bounded_target((target - self.centre) / self.size)
+        y.target = bounded_target((clipped(&self.target, target) - self.centre) / self.size)
 
     cdef void find_common(self, double target) noexcept:
         """Count a target as equal to the frequent one, or not."""
@@ -330,7 +333,7 @@ cdef class TargetMixture(Mixture):
         if self.seen <= 2 or (ratio == 1.0 and shift == 0.0):
             return
         if sudden:
-            self.last_target.last = bounded(ratio * self.last_target.last + shift)
+            self.last_target.last = bounded_target(ratio * self.last_target.last + shift)
             return
         for expert in self.experts:
             (<Expert> expert).rescale(ratio, shift)
@@ -339,7 +342,7 @@ cdef class TargetMixture(Mixture):
 
     cdef int update(self) except -1:
         if self.seen >= SETTLED:
-            if self.settled or 4 * min(self.target.count, self.target.away) >= self.seen - self.scaler.settled_at:
+            if self.settled or is_steady(&self.target, self.seen - self.scaler.settled_at):
                 self.settle_target(False)
                 self.settled = True
         return Mixture.update(self)
@@ -374,7 +377,7 @@ cdef class TargetMixture(Mixture):
 
     cdef void score_then(self, const Outcome *y, double least_rate) noexcept:
         """Score the answers and the judgement of then, which is neither used nor updated after a change."""
-        cdef double bound = OUTLYING * (<TargetJudgement> self.today).vote.running_error()
+        cdef double bound = LARGEST_ERROR * (<TargetJudgement> self.today).vote.running_error()
         cdef double discount = 1.0 - (1.0 - y.discount) / LONGER
         cdef const Own *own = self.own(y.as_asked)
         cdef double[ANSWERS] answers = [own.of_today.voted, own.of_then.voted, own.of_targets]

@@ -14,10 +14,10 @@ correction larger, and with it the next error.
 from libc.math cimport fabs, fmax, fmin
 
 from river_okl._core.calibration cimport weights_of_losses
+from river_okl._core.mixture.expert cimport DISCOUNT
 from river_okl._core.mixture.processes cimport PROCESSES
 
-cdef double DISCOUNT = 0.99         # of running errors
-cdef double OUTLYING = 100.0        # bound of one sample's error in a loss, in running errors
+cdef double LARGEST_ERROR = 100.0   # in a loss, in running errors
 cdef double FARTHEST = 3.0          # bound of an input of the correction and of its residual, in running errors
 cdef double SPIKE = 5.0             # bound of one sample's error in a running error, in running errors
 cdef double LEAST_SIZE = 1e-4, LARGEST_SIZE = 1e9, LARGEST_LOSS = 1e12
@@ -88,7 +88,8 @@ cdef class Vote(Table):
         The rate of running errors is 1 - DISCOUNT, or ``least_rate`` if that is larger.
         """
         cdef Py_ssize_t i
-        cdef double error, size, last, rate = fmax(least_rate, 1.0 - DISCOUNT), bound = OUTLYING * self.size[self.n]
+        cdef double error, size, last, rate = fmax(least_rate, 1.0 - DISCOUNT)
+        cdef double bound = LARGEST_ERROR * self.size[self.n]
         for i in range(self.voters):
             error = fmin(fabs(y.exact - self.number(p, own, self.row[i])), bound)
             self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, LARGEST_LOSS)

@@ -1,5 +1,5 @@
 from libc.math cimport copysign, fabs, sqrt
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 cdef extern from *:
     """
@@ -41,7 +41,7 @@ cdef enum Event:
     RESTART                     # a smaller unit
 
 
-cdef inline double held(double delta, int32_t count, double variance) noexcept nogil:
+cdef inline double within_bound(double delta, int32_t count, double variance) noexcept nogil:
     """Return a deviation from the mean, clipped if the value is an outlier."""
     if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
         return delta
@@ -51,7 +51,7 @@ cdef inline double held(double delta, int32_t count, double variance) noexcept n
 cdef inline int32_t run_with(const Running *numbers, double value) noexcept nogil:
     """Return ``run`` as it is after this value: outliers, and values nearly as far on the side of their mean."""
     cdef double delta = value - numbers.mean
-    if held(delta, numbers.count, numbers.variance) != delta:
+    if within_bound(delta, numbers.count, numbers.variance) != delta:
         return numbers.run + 1
     if (numbers.run_mean - numbers.mean) * delta > 0.0 and delta * delta > WIDE * WIDE * numbers.variance:
         return numbers.run + (numbers.run > 0)
@@ -66,7 +66,12 @@ cdef inline bint waits(int32_t run) noexcept nogil:
 cdef inline double counted(const Running *numbers, double value, int32_t run) noexcept nogil:
     """Return the deviation from the mean with which a value enters the statistics, given ``run_with`` of it."""
     cdef double delta = value - numbers.mean
-    return delta if run == 0 else 0.0 if waits(run) else held(delta, numbers.count, numbers.variance)
+    return delta if run == 0 else 0.0 if waits(run) else within_bound(delta, numbers.count, numbers.variance)
+
+
+cdef inline bint is_steady(const Running *numbers, int64_t samples) noexcept nogil:
+    """Whether there have been enough values since the last change to rely on the unit for so many samples."""
+    return 4 * min(numbers.count, numbers.away) >= samples
 
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil

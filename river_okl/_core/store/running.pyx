@@ -79,7 +79,7 @@ assert LAYOUT.itemsize == sizeof(Running)
 
 cdef double clipped(const Running *numbers, double value) noexcept nogil:
     """Return a value, or the closest one that is no outlier."""
-    return numbers.mean + held(value - numbers.mean, numbers.count, numbers.variance)
+    return numbers.mean + within_bound(value - numbers.mean, numbers.count, numbers.variance)
 
 
 cdef Event update(Running *numbers, double value) noexcept nogil:
@@ -172,7 +172,7 @@ cdef Event check_unit(Running *numbers, double value, double step) noexcept nogi
     cdef double variance, smaller, steps, least
     cdef bint initial = numbers.away == numbers.count, first, again
     if delta * delta * numbers.block > OUTLYING * OUTLYING * numbers.block_square:  # so far; a division is dearer
-        delta = held(delta, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
+        delta = within_bound(delta, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
     numbers.block += 1
     share = 1.0 / <double> numbers.block
     numbers.block_mean += delta * share

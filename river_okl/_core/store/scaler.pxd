@@ -30,20 +30,15 @@ cdef class Scaler(Features):
     cdef bint renewed           # whether the last ``settle`` put a unit that had changed suddenly into force
     cdef readonly int64_t settled_at    # samples learned when units last came into force
     cdef readonly int64_t seen  # samples learned
-    cdef Py_ssize_t fewest      # features that count as held by points, however few there are
+    cdef Py_ssize_t fewest      # features that count as those of points, however few these have
     cdef readonly Py_ssize_t n_centred
     cdef int64_t *marks         # [capacity] the last ``absent`` call that met the feature
     cdef int64_t stamp
 
-    cdef double *ratio          # [n] ratios, then the shifts, until ``end_conversion``
-
-    cdef int begin_conversion(self) except -1
-    cdef bint change(self, Py_ssize_t place, double centre, double size) noexcept
-    cdef Conversion conversion(self) noexcept
-    cdef void end_conversion(self) noexcept
+    cdef bint change(self, Py_ssize_t place, double centre, double size, Conversion *to) noexcept
     cdef double unit(self, const Feature *feature, double *centre) noexcept nogil
     cdef bint drifts(self, const Feature *feature, double centre, double size) noexcept nogil
-    cdef bint settle(self, int64_t until) except -1
+    cdef bint settle(self, int64_t until, Conversion *to) except -1
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
     cdef double unclipped(self, Py_ssize_t place, double value) noexcept nogil
     cdef double clipped(self, double z) noexcept nogil

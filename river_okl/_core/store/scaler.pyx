@@ -6,11 +6,10 @@ absent value stays 0 and a 0/1 feature stays 0/1.  An outlier is clipped to ``OU
 
 Stored for each feature: the statistics of the values seen (running.pyx), the number of samples with it, and
 its unit in force, by which values are scaled.  ``settle`` puts the current statistics into force and returns
-the conversion of what was learned in the old units, z ← ratio z + shift.  A gradual change of a feature is
-the world's, so that everything is converted.  A sudden one is that of the sensor, and converts nothing: what
-was learned in scaled values stays valid.  Without a unit in force, the statistics include the current sample,
-as ``StandardScaler.learn_one`` followed by ``transform_one`` would; ``predict_one`` includes it, too, but
-stores nothing.
+the conversion of what was learned in the old units, z ← ratio z + shift.  After a gradual change the values of a
+feature still mean what they did, so that everything is converted.  After a sudden one, of a sensor, scaled values do,
+and nothing is converted.  Without a unit in force, the statistics include the current sample, as
+``StandardScaler.learn_one`` followed by ``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
 
 A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If a sample lacks
 it, its value is the scaled 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an
@@ -34,7 +33,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.store.running cimport (
-    MEMORY, NONE, OUTLYING, Running, counted, run_with, update, waits,
+    MEMORY, NONE, OUTLYING, Running, counted, is_steady, run_with, update, waits,
 )
 from river_okl._core.store.buffers cimport viewed
 from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, is_word
@@ -51,7 +50,7 @@ cdef double INDICATOR = 1.0
 
 # Chosen on the benchmarks' streams, on smooth series, and on ramps and other streams of tests/test_units.py.
 cdef int32_t LEAST_KNOWN = 5        # values before which no unit is in force
-cdef double DRIFTING = 2.0          # deviations that the mean of the latest values may be from that of those before
+cdef double MOVED = 2.0             # deviations that the mean of the latest values may be from that of those before
 cdef int32_t ESTABLISHED = 60       # values before which it may be that far by chance
 cdef double RISING = 1.5            # deviations; the last of uniformly rising values is 1.7 from their mean
 cdef double LARGEST_RATIO = 1e6     # of two units, and of a shift; beyond it nothing is converted
@@ -228,13 +227,13 @@ cdef class Scaler(Features):
         cdef double share = <double> (self.seen - self.settled_at) / min(values.count, MEMORY)
         if values.follows:
             return True
-        if not feature.centred or fabs(centre - feature.centre) <= DRIFTING * share * feature.size:
+        if not feature.centred or fabs(centre - feature.centre) <= MOVED * share * feature.size:
             return False
         return values.count > ESTABLISHED or fabs(values.last - centre) > RISING * size
 
-    cdef bint settle(self, int64_t until) except -1:
-        """Put the current units into force for the next ``until`` samples; return whether the ``conversion``
-        changes a scaled value.  It is valid until ``end_conversion``.
+    cdef bint settle(self, int64_t until, Conversion *to) except -1:
+        """Put the current units into force for the next ``until`` samples; return whether the conversion, whose
+        buffer the caller releases, changes a scaled value.
 
         The unit of a feature that is new, has changed suddenly or drifts follows the statistics sample by sample.  What
         was learned in scaled values then stays as it is.
@@ -243,7 +242,10 @@ cdef class Scaler(Features):
         cdef Feature *feature
         cdef double size, centre
         cdef bint found = False
-        self.begin_conversion()
+        to.n, to.ratio = self.n, self.doubles(NULL, 0, 2 * self.n)
+        to.shift = to.ratio + self.n
+        for place in range(self.n):
+            to.ratio[place] = 1.0
         self.renewed = False
         if self.active:
             for place in range(self.n):
@@ -256,49 +258,33 @@ cdef class Scaler(Features):
                 if self.drifts(feature, centre, size):
                     feature.settled = False
                 elif feature.settled:
-                    found = self.change(place, centre, size) or found
+                    found = self.change(place, centre, size, to) or found
                 else:
-                    feature.settled = 4 * min(feature.values.count, feature.values.away) >= until
+                    feature.settled = is_steady(&feature.values, until)
                     self.renewed |= feature.settled and feature.values.away < feature.values.count
                 feature.centre, feature.size = centre, size
         self.settled_at = self.seen
         return found
 
-    cdef int begin_conversion(self) except -1:
-        """Make room for a conversion, which changes nothing yet."""
-        cdef Py_ssize_t place
-        self.ratio = self.doubles(NULL, 0, 2 * self.n)
-        for place in range(self.n):
-            self.ratio[place] = 1.0
-        return 0
-
-    cdef bint change(self, Py_ssize_t place, double centre, double size) noexcept:
+    cdef bint change(self, Py_ssize_t place, double centre, double size, Conversion *to) noexcept:
         """Add a new unit of a feature to the conversion; return whether that changes a scaled value."""
         cdef Feature *feature = &self.features[place]
         cdef double ratio = feature.size / size, shift = (feature.centre - centre) / size
         if not (1.0 <= LARGEST_RATIO * ratio and ratio <= LARGEST_RATIO and fabs(shift) <= LARGEST_RATIO):
             return False
-        self.ratio[place], self.ratio[self.n + place] = ratio, shift
+        to.ratio[place], to.shift[place] = ratio, shift
         return feature.size != size or feature.centre != centre
-
-    cdef Conversion conversion(self) noexcept:
-        """Return the conversion of the last ``settle``."""
-        return Conversion(self.n, self.ratio, self.ratio + self.n)
-
-    cdef void end_conversion(self) noexcept:
-        self.release(self.ratio)
-        self.ratio = NULL
 
     cdef list forget_unseen(self, Points points):
         """Forget features that no point has, if there are too many; return their places, or None."""
-        cdef Py_ssize_t place, held = max(self.fewest, points.n_posted + points.n_dense)
-        if len(self.index) <= SPARE + 2 * held:
+        cdef Py_ssize_t place, needed = max(self.fewest, points.n_posted + points.n_dense)
+        if len(self.index) <= SPARE + 2 * needed:
             return None
         loose = sorted([
             (self.features[place].last, place) for place in range(self.n)
             if self.names[place] != NULL and points.columns[place].count == 0
         ])
-        gone = [place for _, place in loose[: len(self.index) - held - SPARE // 2]]
+        gone = [place for _, place in loose[: len(self.index) - needed - SPARE // 2]]
         for place in gone:
             self.n_centred -= self.features[place].centred
             memset(&self.features[place], 0, sizeof(Feature))

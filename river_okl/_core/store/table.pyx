@@ -16,9 +16,9 @@ A table may contain other tables, its parts, which take part in all that happens
 and grows, forgets, converts, saves and restores by one call.  A part with more than declared arrays overrides
 these methods.
 
-An axis is a dimension whose items are points (``Points``), features (``Features``) or classes, or that has a fixed
-length.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop takes the room
-of an axis from the axis.  Cells beyond the length of an axis have the default value.
+An axis is a dimension whose items are points (``Points``), features (``Features``), classes, rows of the memory and so
+on, or that has a fixed length.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so
+that a loop takes the room of an axis from the axis.  Cells beyond the length of an axis have the default value.
 """
 
 from libc.math cimport fmax, fmin
@@ -32,12 +32,12 @@ from river_okl._core.states import LARGEST_NUMBER, checked_array
 
 
 cdef class Axis(Owner):
-    """A dimension that the arrays of a model share: one item per point, feature or class.
+    """A dimension that the arrays of a model share, such as its points, features or classes.
 
     Parameters
     ----------
     name
-        "point", "feature" or "class".
+        What an item is.
     n
         Number of items.
     """
@@ -477,21 +477,16 @@ cdef class Table(Owner):
         """Return the state by name, for ``restore``."""
         cdef Array array
         self.reserve()
-        found = {}
-        for i in range(self.n_declared):
-            array = <Array> self.declared[i]
-            if array.name is not None:
-                found[array.name] = self.saved(array)
+        found = {array.name: self.saved(array) for array, _ in self.arrays()}
         return found | {part.name: part.state() for part in self.parts}
 
     def restore(self, dict state):
         """Resume from an untrusted state, after checking every number."""
         cdef Array array
         self.reserve()
-        named = [array for array, _ in self.arrays()]
-        for array in named:
+        for array, _ in self.arrays():
             self.check_saved(array, state)
-        for array in named:
+        for array, _ in self.arrays():
             cells = self.cells(array)
             cells[np.tri(len(cells), dtype=bool) if array.triangle else ...] = state[array.name]
         for part in self.parts:
@@ -500,19 +495,6 @@ cdef class Table(Owner):
 
     cdef void update_derived(self) noexcept:
         """Compute the derived arrays, after a restore or a change of unit."""
-
-    def permuted(self, dict state, list order):
-        """Return a state of this object in which class c is the former class order[c]."""
-        found = dict(state)
-        for array, axes in self.arrays():
-            for k, axis in enumerate(axes):
-                if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or axis.n > 1):
-                    found[array.name] = np.take(state[array.name], order, axis=k)
-                elif isinstance(axis, Classes) and order == [1, 0]:
-                    found[array.name] = -state[array.name]
-        for part in self.parts:
-            found[part.name] = part.permuted(state[part.name], order)
-        return found
 
     def _check(self):
         """Assert the invariants, by brute force."""
@@ -531,13 +513,6 @@ cdef class Table(Owner):
             assert (cells[unused] == default).all(), array.name
         for part in self.parts:
             part._check()
-
-
-def reordered(values, list order):
-    """Return rows of classes in another order; a single row is the function of the second of two classes."""
-    if len(values) > 1:
-        return values[order]
-    return -values if order == [1, 0] else values
 
 
 cdef class Loose(Table):
