@@ -15,16 +15,8 @@ from typing import Any
 import river_okl
 from river_okl import distributed
 from river_okl.algorithms.features import KernelFeatures
-from river_okl.model import (
-    CompiledModel,
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    LabelModel,
-    SumModel,
-    SupervisedModel,
-    TargetModel,
-)
+from river_okl.decision import KernelClassifier, KernelRegressor
+from river_okl.model import CompiledModel, KernelEstimator, LabelModel, SumModel, SupervisedModel, TargetModel
 from river_okl.predictive import PredictiveRegressor
 
 ROOT = pathlib.Path(__file__).parent.parent

@@ -7,7 +7,8 @@ The map of the house::
 
     api.py          the public names, which this file imports at first use
     algorithms/     one file per paper: ``_step`` is its pseudo-code over a function f; support.py: shared parts
-    model.py        river's protocol: predictions, mini-batches, support vectors; models that step over f
+    model.py        river's protocol: learning, mini-batches, support vectors, copies
+    decision.py     models that predict f(x), over which ``_step`` steps
     predictive.py   models that predict a distribution: Gaussian processes, single and mixed
     intervals.py    prediction intervals behind transformers
     contributions.py  what each feature contributes to a prediction

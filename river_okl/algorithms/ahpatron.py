@@ -13,8 +13,8 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import dot, symmetric_times
 from river_okl.algorithms.support import TIE, solve_with_ridge
 from river_okl.checks import Budget, check_between, check_learning_rate, check_positive, rate
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, which rescaling to ‖f‖ would amplify
 

@@ -6,8 +6,8 @@ import math
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_between, check_positive
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 
 class ALMAClassifier(KernelClassifier):

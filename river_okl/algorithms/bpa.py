@@ -23,9 +23,10 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_SELF, checked_array
 from river_okl.algorithms.support import DEPENDENT, TIE, nearest, project_on_others
 from river_okl.checks import Budget, check_choice, check_positive
+from river_okl.decision import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, picklable
+from river_okl.model import picklable
 
 NEARLY_DEPENDENT = 1e-7  # DEPENDENT for δ² from an inverse Gram matrix, which adds a jitter of 1e-8 to dependent points
 

@@ -13,9 +13,9 @@ import numpy as np
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import DEPENDENT, box_quadratic, nearest, solve_without, with_ridge
 from river_okl.checks import check_choice, check_positive
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier
 
 
 class DUOLClassifier(KernelClassifier):

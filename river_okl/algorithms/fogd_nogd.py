@@ -10,8 +10,8 @@ from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
 from river_okl.algorithms.support import GradientDescent, LinearInBasis
 from river_okl.checks import check_gaussian, check_whole, random_key, rate
+from river_okl.decision import KernelClassifier, KernelRegressor
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelRegressor
 
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: smaller ones are rounding, and their eigenvectors noise
 

@@ -6,8 +6,8 @@ import math
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_whole
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 ROUNDED = 1.0 + 1e-9  # by so much damage may exceed what is allowed
 SPENT = 15.0 / 32.0  # the damage allowed per mistake

@@ -10,8 +10,8 @@ from river_okl._core.linalg import dot, rank_one, symmetric_times
 from river_okl._core.states import LARGEST, checked_array
 from river_okl.algorithms.support import DEPENDENT
 from river_okl.checks import Budget, check_between
+from river_okl.decision import KernelRegressor
 from river_okl.kernels import Kernel
-from river_okl.model import KernelRegressor
 
 
 class KRLSRegressor(KernelRegressor):

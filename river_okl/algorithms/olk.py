@@ -13,8 +13,8 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import GradientDescent
 from river_okl.checks import Budget, check_between, check_choice, check_positive, check_seed, check_whole, rate
+from river_okl.decision import KernelClassifier, KernelRegressor
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, KernelRegressor
 
 
 class OLK(GradientDescent):

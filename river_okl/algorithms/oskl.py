@@ -9,8 +9,8 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import AveragedExpansion, GradientDescent
 from river_okl.checks import check_positive, check_seed, rate
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 
 class OSKLClassifier(GradientDescent, AveragedExpansion, KernelClassifier):

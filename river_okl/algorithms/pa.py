@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
+from river_okl.decision import KernelClassifier, KernelRegressor
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier, KernelRegressor
 
 
 def _step_size(loss: float, k: float, C: float, mode: int, w: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.checks import Budget, check_seed
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 
 class KernelPerceptronClassifier(KernelClassifier):

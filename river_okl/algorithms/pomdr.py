@@ -10,8 +10,8 @@ import numpy as np
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import TIE
 from river_okl.checks import check_between, check_positive, check_whole
+from river_okl.decision import KernelClassifier, Summand
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier, Summand
 
 
 class POMDRClassifier(KernelClassifier):

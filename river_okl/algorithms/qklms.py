@@ -8,9 +8,9 @@ from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl.checks import Budget, check_learning_rate, check_positive, rate
+from river_okl.decision import KernelRegressor
 from river_okl.kernels import Kernel
 from river_okl.losses import STEEPEST
-from river_okl.model import KernelRegressor
 
 
 class QKLMSRegressor(KernelRegressor):

@@ -11,8 +11,8 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import dot, eigen, transposed_times
 from river_okl.algorithms.support import Arrays, LinearInBasis
 from river_okl.checks import check_learning_rate, check_seed, check_whole, rate
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 CUT_OFF = 1e-8  # of the largest singular value, in a pseudo-inverse
 EVERY = 100  # margin errors between two updates of the sketch, if no horizon is known

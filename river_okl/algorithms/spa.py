@@ -10,9 +10,9 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import AveragedExpansion
 from river_okl.checks import check_learning_rate, check_positive, check_seed, rate
+from river_okl.decision import KernelClassifier, KernelRegressor
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier, KernelRegressor
 
 
 class SPA(AveragedExpansion):

