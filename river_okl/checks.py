@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import numbers
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +15,13 @@ import numpy as np
 from river import base, optim
 
 from river_okl._core.store.sample import shown
-from river_okl.kernels import RBF, Kernel
+from river_okl.kernels import RBF, Kernel, Polynomial
 
 LARGEST_WEIGHT = 1e10
 LARGEST_PARAMETER = 1e30  # of steps, radii and 1/λ: f stays finite even with the steepest slopes and largest weights
 SMALLEST_PARAMETER = 1e-30
 MAX_DICTIONARY = 10_000
+KERNELS = RBF, Polynomial  # the parameters of the others are among theirs
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
 
@@ -164,13 +167,35 @@ def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> N
 def check_kernel(kernel: Any) -> None:
     """Raise unless ``kernel`` is a kernel or None."""
     if kernel is not None and not isinstance(kernel, Kernel):
+        budget = f"; a budget has a name, budget={kernel}" if type(kernel) is int else ""
         raise TypeError(
-            f"kernel is {shown(kernel)}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
+            f"kernel is {shown(kernel)}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for "
+            f"RBF(){budget}"
         )
+
+
+def check_parameters(cls: type, names: Iterable[str]) -> None:
+    """Raise unless a class has parameters of these names."""
+    known = parameters_of(cls)
+    for name in names:
+        if name not in known:
+            kernel = next((each.__name__ for each in KERNELS if name in parameters_of(each)), None)
+            if kernel and "kernel" in known:
+                todo = f"it is one of the kernel, kernel={kernel}({name}=...)"
+            else:
+                todo = f"it has {', '.join(known) or 'none'}"
+            raise TypeError(f"{cls.__name__} has no parameter {name}; {todo}")
+
+
+@functools.cache
+def parameters_of(cls: type) -> tuple[str, ...]:
+    """Return the names of the parameters of a class."""
+    return tuple(inspect.signature(cls).parameters)
 
 
 def check_gaussian(kernel: Kernel | None, what: str) -> None:
     """Raise unless ``kernel`` is an RBF kernel with one gamma, or None."""
+    check_kernel(kernel)
     if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
         raise ValueError(
             f"kernel is {shown(kernel)}; {what} needs a single Gaussian: give RBF(gamma=...) with one number, or RBF()"

@@ -23,6 +23,7 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.store.sample import plain
 from river_okl.checks import (
     check_kernel,
+    check_parameters,
     check_target,
     check_weights,
     of_expansion,
@@ -50,6 +51,18 @@ def locked(method: Method) -> Method:
     return cast(Method, inside)
 
 
+def _with_known_names(construct: Method) -> Method:
+    """Make a constructor check the names of its parameters, unless another class's constructor calls it."""
+
+    @functools.wraps(construct)
+    def checked(self: CompiledModel, *args: Any, **options: Any) -> None:
+        if type(self).__init__ is checked:
+            check_parameters(type(self), options)
+        construct(self, *args, **options)
+
+    return cast(Method, checked)
+
+
 class CompiledModel(base.Estimator):
     """The base of every public class: a compiled object ``_f`` and its lock."""
 
@@ -59,6 +72,12 @@ class CompiledModel(base.Estimator):
     """How each attribute merges: a name of ``river_okl.merging.expansions.ATTRIBUTE_RULES``; "own" for the rule of its
     kind of model; "parameters" if it is derived from them; or the reason why models with this attribute do
     not merge."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the parameters that a constructor does not know, with advice; Python's error has only the name."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _with_known_names(cls.__init__)  # type: ignore[method-assign]
 
     @classmethod
     def _rules(cls) -> dict[str, str]:
@@ -85,7 +104,17 @@ class CompiledModel(base.Estimator):
             return super().clone(new_params, include_attributes)
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
-        """Change parameters in place; the constructor's checks apply."""
+        """Change parameters in place; the constructor's checks apply.
+
+        A budget and other sizes are fixed, as what was learned is stored in that size.
+        """
+        free = ", ".join(sorted(self._mutable_attributes)) or "none"
+        for name in new_attrs:
+            if name in self._get_params() and name not in self._mutable_attributes:
+                raise ValueError(
+                    f"{name} is no parameter of {type(self).__name__} that can change while it learns, as what it has "
+                    f"learned depends on it (those that can: {free}); model.clone({{{name!r}: ...}}) is a new model"
+                )
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
         with self._f.lock:
             super().mutate(new_attrs)

@@ -551,6 +551,19 @@ def test_mutate_rejects_other_parameters_and_invalid_values(cls):
         model.mutate({"no_such_parameter": 1.0})
 
 
+@each_class
+def test_unknown_parameters_are_rejected_with_advice(cls):
+    with pytest.raises(TypeError, match=f"{cls.__name__} has no parameter no_such_parameter; it has "):
+        cls(no_such_parameter=1)
+    for name, kernel in (("gamma", "RBF"), ("degree", "Polynomial")):
+        if "kernel" in parameters(cls):
+            with pytest.raises(TypeError, match=rf"{cls.__name__} has no parameter {name}.* kernel={kernel}\({name}="):
+                cls(**{name: 0.1})
+    if next(iter(parameters(cls)), None) == "kernel":
+        with pytest.raises(TypeError, match="budget=100"):
+            cls(100)
+
+
 # Memory -----------------------------------------------------------------------------------------------------------
 
 GROWS_WITH_NAMES = (
