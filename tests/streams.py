@@ -76,17 +76,6 @@ def unit(task, n=200, seed=5, d=3):
     return stream
 
 
-def half_sparse(task, n=200, seed=6):
-    """Two dense features and five of sixty."""
-    rng = random.Random(seed)
-    stream = []
-    for _ in range(n):
-        x = {name: rng.gauss(0, 1) for name in ("a", "b")}
-        x |= {("s", i): rng.gauss(0, 1) for i in rng.sample(range(60), 5)}
-        stream.append((x, _target(task, rng, math.sin(2 * x["a"]) + x["b"] * (sum(x.values()) - x["a"] - x["b"]))))
-    return stream
-
-
 def churning(task, n=200, seed=7):
     """One to nine of twelve features in any order; some leave for a while, some for good, and others join."""
     rng = random.Random(seed)

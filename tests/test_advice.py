@@ -56,18 +56,6 @@ def names_of(value, x):
     return {**modules, "model": model(), "value": value, "x": x}
 
 
-def follow(code, value, stream):
-    """Use a pipeline instead of the model, a dict instead of the sample, or a number instead of the value."""
-    found = eval(code, names_of(value, stream[0][0]))
-    if hasattr(found, "learn_one"):
-        learn(found, stream)
-    elif isinstance(found, dict):
-        assert found
-        learn(model(), [(found, True)])
-    else:
-        learn(model(), [({"a": 1.0, "b": found}, True)])
-
-
 # Gaps -------------------------------------------------------------------------------------------------------------
 
 GAPS = [math.nan, np.float32("nan"), decimal.Decimal("nan"), None, pd.NA, pd.NaT]
@@ -130,7 +118,11 @@ def test_non_numbers_are_converted_or_left_out(value):
     _, codes = rejection(stream)
     assert is_date(value) == any(value is date for date in DATES)
     assert len(codes) == (2 if is_date(value) else 1)
-    follow(codes[0], value, stream)
+    found = eval(codes[0], names_of(value, stream[0][0]))  # a pipeline, a dict or a number
+    if not hasattr(found, "learn_one"):
+        stream = [(found if isinstance(found, dict) else {"a": 1.0, "b": found}, True)]
+        assert stream[0][0]
+    learn(found if hasattr(found, "learn_one") else model(), stream)
 
 
 @pytest.mark.parametrize("okl", [river_okl.OKLClassifier, river_okl.OKLRegressor])

@@ -1,13 +1,10 @@
-"""AVP and Ahpatron: halving in ties and without a norm, and parameters."""
+"""Ahpatron: halving in ties and without a norm."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 
-from river_okl import AhpatronClassifier, AVPClassifier, kernels
+from river_okl import AhpatronClassifier, kernels
 from river_okl.algorithms.ahpatron import _halve, _largest_half
 from river_okl.algorithms.support import solve_with_ridge
 
@@ -37,20 +34,3 @@ def test_the_ridge_is_raised_until_the_factorisation_exists():
     indefinite = np.array([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]])
     solution = solve_with_ridge(indefinite, np.array([1.0, 1.0]), 0.0)
     np.testing.assert_allclose(solution, [0.5, 0.5], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("cls", "options", "message"),
-    [
-        (AVPClassifier, {"epsilon": 0.5}, "epsilon is 0.5 and the learning rate up to 1; .* raise epsilon"),
-        (AVPClassifier, {"learning_rate": "adaptive"}, "radius is inf; .* needs a finite radius"),
-        (AVPClassifier, {"learning_rate": "adaptive", "radius": 10.0, "epsilon": 0.45}, "epsilon is 0.45"),
-        (AVPClassifier, {"epsilon": 1.0}, "epsilon is 1.0"),
-        (AhpatronClassifier, {"radius": 50.0, "budget": 100}, "epsilon is 0.5 and the learning rate up to 2.5"),
-        (AhpatronClassifier, {"radius": math.inf}, "radius is inf"),
-        (AhpatronClassifier, {"ridge": 0.0}, "ridge is 0.0"),
-    ],
-)
-def test_parameters_outside_the_theory_are_rejected(cls, options, message):
-    with pytest.raises(ValueError, match=message):
-        cls(**options)

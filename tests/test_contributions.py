@@ -159,16 +159,6 @@ def test_a_linear_target_has_coefficient_times_deviation():
     assert max(abs(found["c"]), abs(found["d"])) < 0.05
 
 
-def test_copies_of_a_feature_share_its_contribution():
-    rng = np.random.default_rng(0)
-    model = river_okl.OKLRegressor()
-    for a, b in rng.normal(size=(2000, 2)).tolist():
-        model.learn_one({"a": a, "copy": a, "b": b}, 4.0 * a + 0.1 * b)
-    found = model.contributions_one({"a": 1.5, "copy": 1.5, "b": 0.0})
-    assert found["a"] + found["copy"] == pytest.approx(6.0, abs=1.0)
-    assert found["a"] == pytest.approx(found["copy"], abs=3.0 * (found.error["a"] + found.error["copy"]))
-
-
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("delay", [0, 30])
 @pytest.mark.parametrize("cls", OKL)

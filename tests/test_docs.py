@@ -163,15 +163,10 @@ def test_notebooks_have_the_code_and_the_outputs_of_their_pages():
         sources = [(cell["cell_type"], cell["id"], "".join(cell["source"])) for cell in found["cells"]]
         assert sources == [(cell["cell_type"], cell["id"], cell["source"]) for cell in made["cells"]], UPDATE
         for cell, (_, source, shown) in zip(found["cells"], notebooks.cells(name), strict=True):
-            assert shows(printed(cell), shown), f"{source}\n\n{UPDATE}"
+            texts = [each["text"] if "text" in each else each["data"]["text/plain"] for each in cell.get("outputs", [])]
+            assert shows("\n".join("".join(each).rstrip() for each in texts), shown), f"{source}\n\n{UPDATE}"
             for target in re.findall(r"\]\((?!https?:)([^)#]+)", source if cell["cell_type"] == "markdown" else ""):
                 assert (path.parent / target).exists(), target
-
-
-def printed(cell):
-    """The text of a cell's outputs."""
-    parts = [output["text"] if "text" in output else output["data"]["text/plain"] for output in cell.get("outputs", [])]
-    return "\n".join("".join(part).rstrip() for part in parts)
 
 
 def shows(output, shown):
@@ -285,11 +280,6 @@ def short(name):
     return re.sub(r"Classifier$|Regressor$", "", plain).replace("ARF", "ARF(10)")
 
 
-def rows_of(table):
-    head, _, *rows = [[cell.strip(" *`") for cell in line.strip("|").split("|")] for line in table.splitlines()]
-    return head, rows
-
-
 def test_tables_of_the_same_protocol_agree():
     """The leaderboard, the table of all classes and the command's benchmark agree."""
     from benchmarks import readme
@@ -297,7 +287,9 @@ def test_tables_of_the_same_protocol_agree():
     accuracies, errors = readme.section(1), readme.section(4)
     tables, compared = re.findall(r"(?:^\|.*\n)+", text(RESULTS / "classes.md"), re.M), 0
     for table, leaderboard in zip(tables, (accuracies, errors), strict=True):
-        (_, *head), rows = rows_of(table)
+        (_, *head), _, *rows = [
+            [cell.strip(" *`") for cell in line.strip("|").split("|")] for line in table.splitlines()
+        ]
         for name, *cells in rows:
             model = short(name)
             for stream, cell in zip(head, cells, strict=True):

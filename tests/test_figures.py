@@ -80,28 +80,6 @@ def rounds_to(figure, percent, sources):
     )
 
 
-def unfounded(path):
-    """The figures of a page without a table, each with its surroundings."""
-    text = path.read_text(encoding="utf-8")
-    own = " ".join(body for _, body in CODE.findall(text)) + " ".join(found[0] for found in GENERATED.finditer(text))
-    prose = GENERATED.sub("", CODE.sub("", text))
-    introduction = prose.partition("\n## ")[0]
-    name = path.relative_to(HERE).as_posix()
-    given = GIVEN.get(name, {})
-    lost = []
-    for part in units(prose):
-        if part.startswith(OF_COMMANDS.get(name, "\0")):
-            continue
-        links = LINK.findall(part) + ([] if part.startswith("|") else LINK.findall(introduction))
-        sources = numbers(own).union(*(on_page((path.parent / target).resolve()) for target in links))
-        bare = INLINE.sub(" ", part)
-        for match in FIGURE.finditer(bare):
-            percent = bare[match.end() :].lstrip().startswith("%")
-            if match[0] not in given and not rounds_to(match[0], percent, sources):
-                lost.append((match[0], bare[max(0, match.start() - 60) : match.end() + 20].replace("\n", " ")))
-    return lost
-
-
 MEASURED = "classes.md", "tvm.md"  # the tables that docstrings cite
 OF_DOCSTRINGS = {"OKLClassifier": "32", "OKLRegressor": "32"}  # parameters and sizes
 
@@ -121,4 +99,21 @@ def test_figures_of_docstrings_are_in_the_tables(name):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(HERE).as_posix())
 def test_figures_are_in_a_linked_table(path):
-    assert unfounded(path) == []
+    text = path.read_text(encoding="utf-8")
+    own = " ".join(body for _, body in CODE.findall(text)) + " ".join(found[0] for found in GENERATED.finditer(text))
+    prose = GENERATED.sub("", CODE.sub("", text))
+    introduction = prose.partition("\n## ")[0]
+    name = path.relative_to(HERE).as_posix()
+    given = GIVEN.get(name, {})
+    lost = []  # figures without a table, each with its surroundings
+    for part in units(prose):
+        if part.startswith(OF_COMMANDS.get(name, "\0")):
+            continue
+        links = LINK.findall(part) + ([] if part.startswith("|") else LINK.findall(introduction))
+        sources = numbers(own).union(*(on_page((path.parent / target).resolve()) for target in links))
+        bare = INLINE.sub(" ", part)
+        for match in FIGURE.finditer(bare):
+            percent = bare[match.end() :].lstrip().startswith("%")
+            if match[0] not in given and not rounds_to(match[0], percent, sources):
+                lost.append((match[0], bare[max(0, match.start() - 60) : match.end() + 20].replace("\n", " ")))
+    assert lost == []

@@ -6,7 +6,6 @@ import math
 import random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,12 +28,6 @@ def test_phi_is_the_largest_allowed_by_the_bound(delta, mu, c):
     assert phi >= allowed.max() - 1e-12
     assert excess(phi) <= 1e-9 * (1 + delta * delta + 2 * delta * abs(mu) + abs(c))
     assert not [p for p in grid if p > phi + 1e-9 and excess(p) < -1e-9]
-
-
-@pytest.mark.parametrize("mu", [0.5, 1.0, -2.0], ids=["a line", "opening down", "opening up"])
-def test_phi_for_known_quadratics(mu):
-    phi = _shrinkage(1.0, mu, -0.5)
-    assert (1 - 2 * mu) * phi**2 + 2 * phi - 0.5 == pytest.approx(0.0, abs=1e-15)
 
 
 def test_the_bound_holds_for_all_sample_weights():

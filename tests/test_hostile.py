@@ -353,17 +353,6 @@ def test_errors_for_samples_that_are_no_dicts_say_how_to_convert_them(sample, hi
         river_okl.OKLClassifier().learn_one(sample, True)
 
 
-IN_A_BALL = [case for case in SUPERVISED_VARIANTS if "radius" in parameters(case.values[0])]
-
-
-@each_with_options([case for case in IN_A_BALL if case.values[1].get("projection") != "approximate"])
-def test_a_promised_norm_is_kept(cls, options):
-    model = small(cls, **{**options, "radius": 3.0, "kernel": kernels.RBF(0.5)})
-    for x, y in streams.dense(task(cls), 300):
-        model.learn_one(x, y)
-        assert model.norm <= 3.0 * (1 + 1e-9)
-
-
 # Exceptions in the middle of a step -------------------------------------------------------------------------------
 
 

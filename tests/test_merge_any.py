@@ -12,11 +12,8 @@ from river import base
 import river_okl
 from river_okl import checkpoint
 from tests import streams
-from tests.discovery import CLASSES, EVERY_VARIANT, small
+from tests.discovery import CLASSES, small
 from tests.test_merge import MERGING
-
-VARIANTS = [variant for variant in EVERY_VARIANT if variant[0].__name__.startswith("OKL")]  # others: test_life.py
-N = 40  # samples of a shard
 
 
 def strings(rng):
@@ -49,19 +46,6 @@ LABELS = {
 }
 
 
-def stream(model, rng, n):
-    """Samples with weights, of any features and targets that the model may learn."""
-    features = FEATURES[rng.choice([kind for kind in FEATURES if kind != "strings" or model._takes_words])]
-    regression = isinstance(model, base.Regressor)
-    binary = not regression and not model._multiclass
-    targets = TARGETS if regression else {k: v for k, v in LABELS.items() if not (binary and k == "rare")}
-    target, weights = targets[rng.choice(list(targets))], rng.choice([(1.0,), (1.0, 0.0, 0.1, 5.0)])
-    for _ in range(n):
-        x = features(rng)
-        size = sum(value for value in x.values() if isinstance(value, float))
-        yield x, max(-1e50, min(1e50, target(size, rng))) if regression else target(size, rng), rng.choice(weights)
-
-
 def learn(model, samples):
     for x, y, w in samples:
         model.learn_one(x, y, w=w)
@@ -75,27 +59,6 @@ def check(model, samples):
     again = checkpoint.loads(checkpoint.dumps(model))
     for each in (learn(copy.deepcopy(model), samples), learn(again, samples)):
         checkpoint.loads(checkpoint.dumps(each))
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
-def test_any_shards(cls, options, name, seed):
-    rng = random.Random(f"{name} {seed}")
-    n_shards, warm_up = rng.choice([1, 2, 3, 5]), rng.choice([0, 1, N])
-    start = small(cls, **options)
-    samples = list(stream(start, rng, warm_up + N * n_shards))
-    learn(start, samples[:warm_up])
-    rest = samples[warm_up:]
-    if rng.random() < 0.3:
-        rest.sort(key=lambda sample: str(sample[1]))  # a label for each shard
-    lengths = [rng.choice([0, 1, 2, N, N]) for _ in range(n_shards)]
-    models = [learn(copy.deepcopy(start), rest[N * i :][:length]) for i, length in enumerate(lengths)]
-    weights = None if rng.random() < 0.5 else [rng.choice([1.0, 0.3, 1e-9]) for _ in models]
-    budget = None if name.startswith("FOGD") else rng.choice([None, None, 4])
-    merged = river_okl.merge(models, start=start, weights=weights, budget=budget)
-    check(merged, samples[:10])
-    further = [learn(copy.deepcopy(merged), rest[i : i + 10]) for i in (0, 10)]
-    check(river_okl.merge(further, start=merged), samples[:10])
 
 
 @pytest.mark.parametrize("warm_up", [0, 100])

@@ -106,13 +106,3 @@ def test_the_fused_point_is_optimal():
                 sizes = np.abs(ratio * k ** ((1.0 - grid) ** 2) + k ** (grid**2))
                 assert abs(a_z) >= sizes.max() * (1.0 - 1e-12)
                 assert abs(a_z) == pytest.approx(sizes.max(), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "kernel", [kernels.Laplacian(0.5), kernels.RBF((0.1, 1.0)), 0.5 * kernels.RBF(1.0), kernels.Linear()]
-)
-def test_merging_needs_one_gaussian(kernel):
-    for cls in (BSGDClassifier, NBSGDRegressor):
-        with pytest.raises(ValueError, match="kernel"):
-            cls(kernel, maintenance="merging")
-    BSGDClassifier(kernels.RBF(), maintenance="merging")

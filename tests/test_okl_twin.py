@@ -73,10 +73,6 @@ def in_other_units(stream):
     return [({name: 3.0 * v + 40.0 for name, v in x.items()}, 1000.0 + 20.0 * y) for x, y in stream]
 
 
-def with_labels(stream):
-    return [(x, y > 1000.0) for x, y in stream]
-
-
 def follow_the_weights(model, twin):
     """Compare metrics (the model's slopes are one-sided differences), then give the model's to the reference."""
     state = model._f.state()
@@ -234,7 +230,7 @@ PROMPT = {
     "emerging": (streams.emerging(CLASSIFICATION, SHORT), 40, (1.0,)),
     "gaps": (with_gaps(streams.dense(CLASSIFICATION, LONG, seed=4)), 30, (1.0,)),
     "outliers": (with_outliers(streams.dense(CLASSIFICATION, LONG, seed=5)), 30, (1.0,)),
-    "outages": (with_outages(with_labels(in_other_units(streams.dense(REGRESSION, LONG, seed=5)))), 30, (1.0,)),
+    "outages": (with_outages(in_other_units(streams.dense(CLASSIFICATION, LONG, seed=5))), 30, (1.0,)),
     "many labels": (of_three_then_four(streams.dense(REGRESSION, SHORT, seed=6)), 30, (1.0,)),
     "more than 64 labels": (of_eighty(streams.dense(REGRESSION, SHORT, seed=1)), 30, (1.0,)),
     "more than 512 rows": (streams.dense(CLASSIFICATION, 640, seed=2), 30, (1.0,)),  # the latest of which are not all

@@ -90,14 +90,6 @@ def test_one_model_learns_what_the_others_remember(cls):
     merged._f._check()
 
 
-@each_mixture
-def test_another_budget_begins_anew(cls):
-    stream = streams.dense(task(cls), 400)
-    models = trained(cls(), stream[:200], stream[200:])
-    merged = river_okl.merge(models, budget=30)
-    assert merged.budget == 30 and merged.n_support_vectors <= 30 and merged._f.seen == 400
-
-
 def test_regions_of_all_models_are_kept():
     """Each model knows a region; together they remember more samples than one memory holds."""
 
@@ -258,7 +250,7 @@ def test_another_budget_keeps_the_samples_of_the_start(cls):
     models = trained(start, stream[300:350], stream[350:])
     assert river_okl.merge(models, start=start, budget=30)._f.seen == 400
     alone = river_okl.merge([models[0]], budget=30)
-    assert alone.budget == 30 and alone._f.seen == 350
+    assert alone.budget == 30 >= alone.n_support_vectors and alone._f.seen == 350
     with pytest.raises(ValueError, match=r"^budget is 30; OKLDetector has no such parameter"):
         river_okl.merge([river_okl.OKLDetector(seed=1)] * 2, budget=30)
 

@@ -66,11 +66,6 @@ def test_regressors_behind_an_untrained_scaler(cls):
     assert score(pipeline, TRUMP, metrics.MAE(), scaled=False) < 2.0
 
 
-def with_words(samples):
-    """Bananas with its coordinates as strings, which need an encoder."""
-    return [({k: f"{k}{round(2 * v)}" for k, v in x.items()}, y) for x, y in samples]
-
-
 @pytest.mark.parametrize(
     "encoder",
     [
@@ -80,8 +75,9 @@ def with_words(samples):
     ],
 )
 def test_encoders(encoder):
-    unscaled = model(kernel=river_okl.kernels.RBF(gamma=0.5))
-    assert score(encoder | unscaled, with_words(BANANAS), scaled=False) > 0.62
+    """Of strings for the coordinates."""
+    words = [({k: f"{k}{round(2 * v)}" for k, v in x.items()}, y) for x, y in BANANAS]
+    assert score(encoder | model(kernel=river_okl.kernels.RBF(gamma=0.5)), words, scaled=False) > 0.62
 
 
 def test_more_features_than_support_vectors_and_text():
@@ -227,14 +223,6 @@ def test_pipelines_have_a_repr(pipeline):
     assert "Support vector" in shown and "Contribution" in shown
     scaled = pipeline.transform_one(x)
     assert sum(c for _, c in last.explain_one(scaled)) == pytest.approx(last.decision_function_one(scaled))
-
-
-def test_joblib(pipeline, tmp_path):
-    joblib = pytest.importorskip("joblib")
-    joblib.dump(pipeline, tmp_path / "model", compress=3)
-    loaded = joblib.load(tmp_path / "model")
-    for x, _ in BANANAS[-50:]:
-        assert loaded.predict_proba_one(x) == pipeline.predict_proba_one(x)
 
 
 def test_as_a_scikit_learn_model():

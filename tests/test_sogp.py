@@ -87,24 +87,6 @@ def test_smooth_series_follow_the_equations_in_extended_precision(jitter, n, for
     f._check()
 
 
-def test_below_the_budget_it_is_the_exact_gaussian_process():
-    """λ = 1 and no eviction: the closed form of Gaussian process regression."""
-    stream = streams.dense(streams.REGRESSION, n=60)
-    model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, prior_variance=1.5, noise=0.2)
-    model.learn_stream(stream)
-    X, y = np.array([[*x.values()] for x, _ in stream]), np.array([y for _, y in stream])
-
-    def gram(a, b):
-        return 1.5 * np.exp(-2.0 * ((a[:, None] - b[None]) ** 2).sum(axis=2))
-
-    noisy = gram(X, X) + 1.5e-6 * np.eye(60) + 0.2 * np.eye(60)
-    for x, _ in streams.dense(streams.REGRESSION, n=20, seed=9):
-        k = gram(np.array([[*x.values()]]), X)[0]
-        found = model.predict_one(x, with_dist=True)
-        assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=1e-5)
-        assert found.sigma**2 == pytest.approx(1.5 * (1.0 + 1e-6) - k @ np.linalg.solve(noisy, k) + 0.2, rel=1e-5)
-
-
 def test_the_sample_with_a_third_label_is_learned_from_the_new_posterior():
     """And not from what the one of two labels said of it."""
     model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=8)

@@ -1,17 +1,10 @@
-"""SPA: its parameters and its random numbers."""
+"""SPA: its random numbers."""
 
 from __future__ import annotations
 
 import random
 
-import pytest
-
 from river_okl import SPAClassifier, kernels
-
-
-def test_a_beta_below_alpha_is_rejected():
-    with pytest.raises(ValueError, match=r"alpha is 2.0 and beta 1.0.*raise beta"):
-        SPAClassifier(alpha=2.0, beta=1.0)
 
 
 def test_a_sample_without_a_loss_draws_no_random_number():

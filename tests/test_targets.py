@@ -93,27 +93,6 @@ def test_a_wrong_value_does_not_reach_far():
     assert max(errors[2000:]) < 30.0 and np.mean(errors[2002:2400]) < 0.2
 
 
-@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
-def test_questions_without_a_key_change_nothing_once_labels_have_keys(cls):
-    """Labels 100 late; one of two equal models is asked 20 more questions for each sample."""
-    rng, alone = random.Random(4), cls(pending=300)
-    rows = [{"a": rng.gauss(0.0, 1.0), "b": rng.gauss(0.0, 1.0)} for _ in range(600)]
-    questions = [{"a": rng.gauss(0.0, 1.0)} for _ in range(20)]
-    asked = copy.deepcopy(alone)
-    for t, x in enumerate(rows):
-        for model in (alone, asked):
-            model.predict_one(x, key=t)
-        if t > 100:
-            for z in questions if t > 102 else ():
-                asked.predict_one(z)
-            late = rows[t - 100]
-            for model in (alone, asked):
-                model.learn_one(late, float(late["a"] + late["b"] > 0.0), key=t - 100)
-    assert alone._f.pending.waiting == asked._f.pending.waiting
-    assert alone.predict_one({"a": 0.1, "b": 0.2}) == asked.predict_one({"a": 0.1, "b": 0.2})
-    assert [*alone.experts.values()] == [*asked.experts.values()]
-
-
 def test_merged_and_restored_claims_still_count_in_full():
     shards = [river_okl.OKLRegressor() for _ in range(2)]
     for shard, seed in zip(shards, (1, 2), strict=True):

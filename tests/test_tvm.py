@@ -174,36 +174,6 @@ def test_the_conditions_hold_as_labels_arrive(merging):
     assert np.mean([model.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
 
 
-def test_no_weight_is_lost_without_eviction():
-    model = TVMClassifier(KERNEL, budget=7, buffer=math.inf)
-    stream = [(x, y, 0.5 + t % 3) for t, (x, y) in enumerate(streams.duplicates("classification", 100))]
-    for x, y, w in stream:
-        model.learn_one(x, y, w)
-    for label, y in enumerate(model._labels.names):
-        assert model._mass[:, label].sum() == pytest.approx(sum(w for _, own, w in stream if own == y))
-
-
-def test_a_sample_equal_to_a_prototype_adds_its_weight():
-    once, often = (TVMClassifier(KERNEL, buffer=math.inf) for _ in range(2))
-    for i in range(6):
-        once.learn_one({"x": 0.7 * i}, i % 2, 3.0)
-        often.learn_stream([({"x": 0.7 * i}, i % 2)] * 3)
-    assert often.n_support_vectors == once.n_support_vectors == 6
-    for i in range(6):
-        assert often.decision_function_one({"x": 0.5 * i}) == pytest.approx(once.decision_function_one({"x": 0.5 * i}))
-
-
-def test_nothing_is_learned_beyond_the_buffer():
-    model = TVMClassifier(kernels.Linear(), buffer=1.5)
-    model.learn_one({"x": 1.0}, True)
-    model.learn_one({"x": -1.0}, False)
-    for x, y, learned in ((1.4, True, 1), (1.6, True, 0), (-1.6, False, 0), (-1.6, True, 1), (1.6, False, 1)):
-        other = copy.deepcopy(model)
-        other.learn_one({"x": x}, y)
-        assert other.n_support_vectors == 2 + learned
-        check(other)
-
-
 def test_with_many_labels_half_the_lead_is_compared_with_the_buffer():
     model = TVMClassifier(KERNEL, budget=40)
     for x, y in letters(150):
@@ -215,13 +185,6 @@ def test_with_many_labels_half_the_lead_is_compared_with_the_buffer():
             lead = (f.pop(y) - max(f.values())) / 2.0
             if model.n_support_vectors < 40:
                 assert (model._mass.sum() > before) == (lead <= 1.0)
-
-
-def test_parameters_are_checked():
-    with pytest.raises(ValueError, match="budget is 20000"):
-        TVMClassifier(budget=20_000)
-    with pytest.raises(ValueError, match=r"buffer is 0.5; it must be at least 1"):
-        TVMClassifier(buffer=0.5)
 
 
 # Interruptions ----------------------------------------------------------------------------------------------------
@@ -245,37 +208,14 @@ def test_an_exception_before_any_line_leaves_a_working_model():
     assert line > 50
 
 
-# Checkpoints and merges -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("_mass", lambda a: -a),
-        ("_mass", lambda a: a[:, :1].copy()),
-        ("_mass", lambda a: np.tile(a, 2)),
-        ("_births", lambda a: a[:-1]),
-        ("_gram", lambda a: a[:-1]),
-    ],
-)
-def test_inconsistent_checkpoints_are_rejected(tmp_path, name, change):
-    model = TVMClassifier(KERNEL, budget=6)
-    model.learn_stream(streams.dense("classification", 60))
-    setattr(model, name, change(getattr(model, name)))
-    with pytest.raises(ValueError, match="weights of shape"):
-        river_okl.save(model, tmp_path / "model.okl")
-
-
-def three_shards(stream, **options):
-    models = [TVMClassifier(KERNEL, **{"buffer": math.inf, **options}) for _ in range(3)]
-    for i, model in enumerate(models):
-        model.learn_stream(stream[i::3])
-    return models
+# Merges -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stream", [streams.dense("classification", 90), letters(90)], ids=["two", "four"])
 def test_prototypes_of_all_are_one_weighted_set(stream):
-    models = three_shards(stream, budget=90)
+    models = [TVMClassifier(KERNEL, budget=90, buffer=math.inf) for _ in range(3)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[i::3])
     merged = river_okl.merge(models)
     check(merged)
     one = TVMClassifier(KERNEL, budget=90, buffer=math.inf)

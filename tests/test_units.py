@@ -249,21 +249,6 @@ def compare_memories(f, other, own, units):
         assert np.array_equal(*(each[part][name] for each in memories))
 
 
-def test_shards_in_different_units_are_merged_in_one():
-    """Each shard has its own range of a feature, by which its points are scaled."""
-    start, rng = river_okl.OKLRegressor(budget=60), np.random.default_rng(10)
-    X = rng.uniform(-1.0, 1.0, size=(1200, 2)) * [3.0, 1.0]
-    y = np.sin(2.0 * X[:, 0]) + X[:, 1]
-    models = [copy.deepcopy(start), copy.deepcopy(start)]
-    for model, side in zip(models, (X[:, 0] < 0.5, X[:, 0] > -0.5), strict=True):
-        errors(model, X[side], y[side])
-    merged = river_okl.merge(models, start=start)
-    merged._f._check()
-    test = rng.uniform(-1.0, 1.0, size=(300, 2)) * [3.0, 1.0]
-    found = [merged.predict_one(dict(enumerate(x))) for x in test.tolist()]
-    assert np.abs(np.array(found) - np.sin(2.0 * test[:, 0]) - test[:, 1]).mean() < 0.15
-
-
 def test_units_of_a_drift_match_their_reference():
     """A sensor that drifts is followed after 10,000 values, until it stops; time and a slow season are not."""
     rng, model, twin = np.random.default_rng(0), river_okl.OKLRegressor(memory=0), reference.Scaler()

@@ -102,11 +102,23 @@ def test_flags_of_features_are_bools(cls):
             make(*options).restore(state | {"scaler": state["scaler"] | {"centred": centred}})
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_arrays_of_a_model_are_finite(value):
-    model = learned(river_okl.NOGDClassifier)
-    model._basis[0, 0] = value
-    with pytest.raises(CheckpointError, match="_basis is"):
+@pytest.mark.parametrize(
+    ("name", "attribute", "change", "message"),
+    [
+        ("NOGDClassifier", "_basis", lambda a: np.full_like(a, math.nan), "_basis is"),
+        ("NOGDClassifier", "_basis", lambda a: np.full_like(a, math.inf), "_basis is"),
+        ("NystroemFeatures", "_inverse", lambda a: a[:-1], "a factor of shape"),
+        ("TVMClassifier", "_mass", lambda a: -a, "weights of shape"),
+        ("TVMClassifier", "_mass", lambda a: a[:, :1].copy(), "weights of shape"),
+        ("TVMClassifier", "_mass", lambda a: np.tile(a, 2), "weights of shape"),
+        ("TVMClassifier", "_births", lambda a: a[:-1], "weights of shape"),
+        ("TVMClassifier", "_gram", lambda a: a[:-1], "weights of shape"),
+    ],
+)
+def test_arrays_of_a_model_are_finite_and_match(name, attribute, change, message):
+    model = learned(getattr(river_okl, name))
+    setattr(model, attribute, change(getattr(model, attribute)))
+    with pytest.raises(CheckpointError, match=message):
         checkpoint.loads(checkpoint.dumps(model))
 
 
@@ -171,7 +183,7 @@ def test_a_file_cannot_allocate_much_memory():
 
 
 def test_posting_lists_may_have_any_order_but_no_point_twice():
-    stream = streams.half_sparse(streams.REGRESSION, 120)
+    stream = streams.sparse(streams.REGRESSION, 120)
     model = learn(small(river_okl.OKLRegressor, budget=64), stream[:100])
     make, options, state = model._f.__reduce__()
     points, start, lists = state["points"], 0, 0

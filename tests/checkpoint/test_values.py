@@ -86,7 +86,11 @@ def annotated():
         (compose.SelectType(Text) | river_okl.RBPClassifier(), r"SelectType\.types is <class .*Text.*use pickle"),
         (multiclass.OneVsRestClassifier(UsersClassifier()), r"^OneVsRestClassifier\.classifier is .*UsersClassifier"),
         (5, "5, an int"),
+        ("only a string", "it is 'only a string'"),
         (annotated(), "note"),
+        ({"a": object()}, "it.a is <object .*use pickle"),
+        ([river_okl.RBPClassifier(), {"f": print}], "it.f is <built-in function print>"),
+        ({object(): 1}, "it is named <object"),
     ],
 )
 def test_unsupported_values_are_rejected(model, message, tmp_path):

@@ -16,6 +16,9 @@ from river import base
 
 from river_okl import kernels
 from river_okl._core.function.expansion import Expansion
+from tests import reference
+from tests.reference.kernels import dot
+from tests.reference.kernels import squared_distance as distance2
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # see benchmarks/README.md
 RBF = kernels.RBF(0.5)
@@ -119,18 +122,10 @@ def held(f):
     return base.Base._raw_memory_usage.fget(f)
 
 
-def dot(x, z):
-    return math.fsum(v * z.get(k, 0.0) for k, v in x.items())
-
-
-def distance2(x, z):
-    return math.fsum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in x.keys() | z.keys())
-
-
 DEFINITIONS = {
-    "rbf": lambda x, z: math.exp(-0.5 * distance2(x, z)),
-    "laplacian": lambda x, z: math.exp(-0.7 * math.sqrt(distance2(x, z))),
-    "polynomial": lambda x, z: (0.3 * dot(x, z) + 0.5) ** 3,
+    "rbf": reference.rbf(0.5),
+    "laplacian": reference.laplacian(0.7),
+    "polynomial": reference.polynomial(3, 0.3, 0.5),
     "linear": dot,
     "sum": lambda x, z: 0.7 * math.exp(-0.4 * distance2(x, z)) + 0.03 * dot(x, z),
     "product": lambda x, z: math.exp(-0.2 * distance2(x, z)) * (0.2 * dot(x, z) + 1) ** 2,

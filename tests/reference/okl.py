@@ -82,14 +82,6 @@ class Running:
         """An added value, or if it is an outlier the closest one that is not."""
         return self.mean + held(value - self.mean, self.count, self.variance)
 
-    def rescale(self, ratio):
-        self.mean, self.last, self.variance = ratio * self.mean, ratio * self.last, ratio**2 * self.variance
-        self.steps, self.block_steps = ratio**2 * self.steps, ratio**2 * self.block_steps
-        self.block, self.outliers = [ratio * v for v in self.block], [ratio * v for v in self.outliers]
-        self.level, self.trend = ratio * self.level, ratio * self.trend
-        if self.before:
-            self.before = ratio * self.before[0], ratio**2 * self.before[1], self.before[2]
-
     def add(self, value):
         """Add a value; return the change: None, "drift", "jump" or "restart"."""
         run, known = self.run_with(value), held(value - self.mean, self.count, self.variance)
