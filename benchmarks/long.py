@@ -2,8 +2,8 @@
 
 Streams on which a bounded model could stop learning, in the protocol of `benchmarks.untuned`: defaults,
 test-then-train, River's models behind a StandardScaler except on a9a, which is sparse.  elec2 and a9a (both files) are
-shorter, and complete.  Each of several concepts takes a quarter of the stream.  Writes `results/long.md` and
-docs/long.png.
+shorter, and complete.  Each of several concepts takes a quarter of the stream.  Models that would take hours (`BRIEF`)
+get the first 20,000 samples, on which section 4 compares all.  Writes `results/long.md` and docs/long.png.
 
 Results are stored in `results/long.jsonl`.  `OKL` is measured again if its code has changed; River's models, which take
 hours and do not change, only if ``--models`` names them.  Runs longer than ``--limit`` seconds of CPU time are
@@ -37,7 +37,11 @@ COLORS = {
     "HoeffdingTree": plot.COLORS[2],
     "ARF(10)": plot.COLORS[0],
 }
-MODELS = list(COLORS)
+THROUGHOUT = [*COLORS, "NaiveBayes", "KNN(exact)", "BOLE(10)", "LogisticRegression(Adam)"]
+BRIEF = ["AMF", "SRP(10)", "Mixture(River)"]
+FIRST = 20_000  # samples for these
+MODELS = [*THROUGHOUT, *BRIEF]
+CANDIDATES = untuned.CLASSIFIERS | untuned.MORE_CLASSIFIERS
 
 
 def in_turn(concepts: Iterable[Any]) -> Iterator[Sample]:
@@ -94,11 +98,11 @@ def load(name: str, raw: bool = True) -> list[Sample]:
 
 def variant(name: str, model: str) -> tuple[str, bool]:
     """The arguments of `load` for this model."""
-    return name, untuned.without_zeros(STREAMS[name], untuned.CLASSIFIERS[model])
+    return name, untuned.without_zeros(STREAMS[name], CANDIDATES[model])
 
 
 def samples(name: str, model: str) -> list[Sample]:
-    return load(*variant(name, model))
+    return load(*variant(name, model))[: FIRST if model in BRIEF else ROWS]
 
 
 @functools.cache
@@ -107,7 +111,7 @@ def samples_digest(name: str, raw: bool) -> str:
 
 
 def key(name: str, model: str) -> str:
-    candidate = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model])
+    candidate = untuned.build(STREAMS[name], CANDIDATES[model])
     return runner.digest(samples_digest(*variant(name, model)), runner.content(candidate), untuned.MEASURE)
 
 
@@ -118,11 +122,22 @@ def curve(hits: Sequence[bool], of: int) -> list[float]:
 
 
 def run(name: str, model: str, limit: float) -> runner.Row:
-    candidate, hits = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model]), bytearray()
+    candidate, hits = untuned.build(STREAMS[name], CANDIDATES[model]), bytearray()
     those = samples(name, model)
     found = untuned.classify(candidate, those, STREAMS[name].classes, limit, hits.append)
     us = 1e6 * found["seconds"] / found["rows"]
-    return {**found, "us": us, "bytes": candidate._raw_memory_usage, "curve": curve(hits, len(those))}
+    whole = len(load(*variant(name, model)))
+    return {**found, "us": us, "bytes": candidate._raw_memory_usage, "curve": curve(hits, whole)}
+
+
+def beginning(found: runner.Results) -> runner.Results:
+    """The accuracies of the first samples, by which all models can be compared."""
+    windows = {name: FIRST // (row["of"] // WINDOWS) for (name, model), row in found.items() if model == "OKL"}
+    return {
+        (name, model): row | {"accuracy": statistics.fmean(row["curve"][: windows[name]]), "rows": FIRST, "of": FIRST}
+        for (name, model), row in found.items()
+        if name in windows and len(row.get("curve", ())) >= windows[name]
+    }
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
@@ -133,14 +148,16 @@ def write(found: runner.Results, report: runner.Report) -> None:
         ("1. Accuracy, %", "accuracy", "{:.1f}".format),
         ("2. Log-loss", "loss", "{:.3f}".format),
     ):
-        report.write(heading, untuned.section(found, streams, MODELS, field, shown) + notes)
+        report.write(heading, untuned.section(found, streams, THROUGHOUT, field, shown) + notes)
     rows = [
-        [name, *(found[name, m][field] * unit if (name, m) in found else None for field, unit in COSTS for m in MODELS)]
+        [name, *(found[name, m][field] * unit if (name, m) in found else None for field, unit in COSTS for m in COLORS)]
         for name in streams
     ]
-    head = ["stream", *(f"{model}, {unit}" for unit in ("µs", "kB") for model in MODELS)]
+    head = ["stream", *(f"{model}, {unit}" for unit in ("µs", "kB") for model in COLORS)]
     text = "Predicting label and probabilities, and learning; kB by River's meter at the end.\n\n"
     report.write("3. Time and memory", text + runner.table(head, rows))
+    first = untuned.section(beginning(found), streams, MODELS, "accuracy", "{:.1f}".format)
+    report.write(f"4. Accuracy in the first {FIRST:,} samples, %", first)
 
 
 def draw(found: runner.Results) -> None:
@@ -164,7 +181,7 @@ def draw(found: runner.Results) -> None:
     figure.supxlabel("thousands of samples", fontsize="small")
     figure.supylabel("accuracy, %", fontsize="small")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(MODELS), frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(COLORS), frameon=False)
     figure.savefig(figures.DOCS / "long.png", dpi=110)
 
 

@@ -455,12 +455,14 @@ def test_kappaml(fresh, tmp_path, monkeypatch):
 
 def test_long(fresh, tmp_path, monkeypatch):
     """Results of River's models stay valid; ours must be of the current code."""
-    for name, value in {"long.ROWS": 400, "long.WINDOWS": 4, "figures.DOCS": tmp_path}.items():
+    for name, value in {"long.ROWS": 400, "long.FIRST": 200, "long.WINDOWS": 4, "figures.DOCS": tmp_path}.items():
         monkeypatch.setattr(f"benchmarks.{name}", value)
     options = ["--streams", "RandomTree", "LED, drift", "--output", str(tmp_path)]
     long.main([*options, "--models", "LogisticRegression", "--only", "cells"])
+    long.main([*options, "--streams", "RandomTree", "--models", "AMF", "--only", "cells"])
     store = runner.Store(tmp_path / "long.jsonl")
-    assert set(store.rows) == {("RandomTree", "LogisticRegression"), ("LED, drift", "LogisticRegression")}
+    linear = {("RandomTree", "LogisticRegression"), ("LED, drift", "LogisticRegression")}
+    assert set(store.rows) == {*linear, ("RandomTree", "AMF")} and store.rows["RandomTree", "AMF"]["rows"] == 200
     store.keep(**store.rows["RandomTree", "LogisticRegression"] | {"key": None, "accuracy": 12.3})
     long.main(options)
     text = (tmp_path / "long.md").read_text()
@@ -468,6 +470,8 @@ def test_long(fresh, tmp_path, monkeypatch):
         assert shown in text
     assert (tmp_path / "long.png").read_bytes()[:4] == b"\x89PNG"
     row = runner.Store(tmp_path / "long.jsonl").rows["LED, drift", "OKL"]
+    first = long.beginning(store.rows | {("LED, drift", "OKL"): row})["LED, drift", "OKL"]["accuracy"]
+    assert first == pytest.approx(sum(row["curve"][:2]) / 2) and "## 4. Accuracy in the first 200 samples" in text
     assert len(row["curve"]) == 4 and sum(row["curve"]) / 4 == pytest.approx(row["accuracy"], abs=0.01)
     runner.Store(tmp_path / "long.jsonl").keep(**row | {"key": "of other code"})
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on LED, drift;"):

@@ -215,6 +215,8 @@ def test_a_question_is_answered_for_a_sample_as_it_was_at_one_moment(cls, action
     action(changed)
     unchanged = knowledge(pickle.loads(start))
     for question in (name for name in QUESTIONS if hasattr(cls, name)):
+        if question == "debug_one" and hasattr(cls, "contributions_one"):
+            continue  # prints these
 
         def ask(model, x, question=question):
             few = {"samples": 2} if question == "contributions_one" else {}

@@ -61,7 +61,8 @@ def test_leads_and_batch_learners_of_readme_count_every_stream():
     """Each stream once: OKL against the others, and LightGBM, trained again and again, by kind of stream."""
     from benchmarks import readme, unseen
 
-    static, in_time, drifting = map(int, re.findall(r"\d+ of (\d+)", readme.kinds()))
+    places = re.findall(r"(\d+)/(\d+)/(\d+)", readme.kinds())
+    static, in_time, drifting = (sum(map(int, each)) for each in places)
     assert static + in_time == len(unseen.STREAMS) and drifting == sum(map(len, readme.DRIFTS.values()))
     found = readme.stored("batch")
     compared = [stream for stream, model in found if model == "LightGBM" and not stream.endswith(", shuffled")]
