@@ -1,28 +1,35 @@
 """Everything with its defaults, beside River's models: ``python -m benchmarks.untuned``.
 
-Test-then-train, at most 20,000 samples of each stream.  River's models, and `Ahpatron`, are behind a StandardScaler; on
-phishing, german and dna, whose files omit zeros, these are restored before it.  On a9a and w8a, which are wide and
-sparse, there is no scaler.  Trees, forests and naive Bayes get the zeros there, too, without which they would learn
-nothing; NaiveBayes is BernoulliNB there and GaussianNB elsewhere.  `OKL` gets raw samples.  Linear models and bagging
-learn more than two classes one-vs-rest; all regressors but `OKL` are also behind a TargetStandardScaler.  Seeds are 1.
+Test-then-train, at most 20,000 samples of each stream.  Seeds are 1.  `OKL` is `OKLClassifier` or `OKLRegressor`, and
+gets raw samples.  River's models and `AhpatronClassifier` are behind a StandardScaler.  All regressors except `OKL` are
+also in a TargetStandardScaler.  Linear models and bagging learn more than two classes one-vs-rest.
 
-Default parameters, with two exceptions, without which the models diverge: LinearRegression clips gradients at 1, and
-PA has C = 0.01 for regression.  Both values are the best of those tried on the eight streams of regression.
+Some files omit zeros.  On phishing, german and dna the zeros are restored before a scaler.  The streams a9a and w8a are
+wide and sparse, and are not scaled.  There only trees, forests and naive Bayes get the zeros, because they would learn
+nothing without them.  NaiveBayes is BernoulliNB on these two streams and GaussianNB elsewhere.
 
-Tables 1b, 2b, 4c and 4d have the baselines that a sceptic would add, beside `OKL` and the best of River's models in the
-other tables, chosen on each stream by its result.  `Mixture(River)` averages logistic regression (for targets: linear
-regression), naive Bayes (for labels only), the Hoeffding tree, AMF and both exact nearest neighbours, with weights by
-recent likelihood, as those of `OKL`.  `KNN(exact)` searches the last 1,000 samples exhaustively, `KNN(unscaled)` does
-so without a StandardScaler.  `LogisticRegression(Adam)` has Adam(.01).  `BOLE(10)` boosts the model of River's
-documentation: Hoeffding trees that DDM replaces.  `Last` predicts the last target (ChickWeights: of the same chick),
-`Last + seasonal` y[t-1] + y[t-s] - y[t-s-1] for a series with the season s (TrumpApproval: 7 days).
+Parameters are the defaults, with two exceptions, because these models diverge otherwise: LinearRegression clips
+gradients at 1, and PA has C = 0.01 for regression.  Both values are the best of those tried on the eight regression
+streams.
 
-Classification is repeated on two more sets of streams like these: other seeds of the generators, other orders of the
+Tables 1b, 2b, 4c, 4d and 8b have the baselines that a sceptic would add:
+
+* The best of River's models in the other tables, chosen on each stream by its result.
+* `Mixture(River)` averages logistic regression (for targets: linear regression), naive Bayes (for labels only), the
+  Hoeffding tree, AMF and both exact nearest neighbours, weighted by recent likelihood as in `OKL`.
+* `KNN(exact)` searches the last 1,000 samples exhaustively.  So does `KNN(unscaled)`, without a StandardScaler.
+* `LogisticRegression(Adam)` has the optimiser Adam(.01).
+* `BOLE(10)` boosts the model of River's documentation: Hoeffding trees, each replaced when DDM detects a drift.
+* `Last` predicts the last target (on ChickWeights that of the same chick).
+* `Last + seasonal` predicts y[t-1] + y[t-s] - y[t-s-1] for a series with the season s (TrumpApproval: 7 days).
+
+Classification is repeated on two more sets of similar streams: other seeds of the generators, other orders of the
 files, and the middle and the end of elec2.
 
-Results are stored in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
-changed, together with the times of all models; River's, which take hours and do not change, only if `--models` names
-them.  Runs longer than `--limit` seconds of CPU time are truncated, which the tables state.
+Results are stored in `results/untuned.jsonl` and `untuned-times.json`.  If the code of our models has changed, they are
+measured again, together with the times of all models.  River's models take hours and do not change, so they are
+measured again only if `--models` names them.  Runs longer than `--limit` seconds of CPU time are truncated, which the
+tables state.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ left.semilogy(shown, rates, ".", markersize=2, color="gray")
 left.axhline(1 - THRESHOLD, linestyle="--", color="red", label="threshold of alarms")
 left.axvspan(FAULT.start, FAULT.stop, alpha=0.2, label="fault")
 left.invert_yaxis()
-left.set(xlabel="readings", ylabel="1 - score: rate of false alarms")
+left.set(xlabel="readings", ylabel="1 - score: rate of alarms")
 for where, style, label in (
     ([t for t in range(KNOWN, N) if t not in FAULT], {"color": "gray", "markersize": 2}, "normal"),
     ([*FAULT], {"color": "red"}, "fault"),
