@@ -175,11 +175,13 @@ def check_kernel(kernel: Any) -> None:
 
 
 def check_parameters(cls: type, names: Iterable[str]) -> None:
-    """Raise unless a class has parameters of these names."""
-    known = parameters_of(cls)
+    """Raise unless a class has parameters of these names, or takes any."""
+    known = _parameters(cls)
+    if "**" in known:
+        return
     for name in names:
         if name not in known:
-            kernel = next((each.__name__ for each in KERNELS if name in parameters_of(each)), None)
+            kernel = next((each.__name__ for each in KERNELS if name in _parameters(each)), None)
             if kernel and "kernel" in known:
                 todo = f"it is one of the kernel, kernel={kernel}({name}=...)"
             else:
@@ -188,9 +190,10 @@ def check_parameters(cls: type, names: Iterable[str]) -> None:
 
 
 @functools.cache
-def parameters_of(cls: type) -> tuple[str, ...]:
-    """Return the names of the parameters of a class."""
-    return tuple(inspect.signature(cls).parameters)
+def _parameters(cls: type) -> tuple[str, ...]:
+    """Return the names of the parameters of a class, and "**" if it takes any others."""
+    found = inspect.signature(cls).parameters.items()
+    return tuple("**" if each.kind is each.VAR_KEYWORD else name for name, each in found)
 
 
 def check_gaussian(kernel: Kernel | None, what: str) -> None:

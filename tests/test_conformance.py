@@ -585,6 +585,17 @@ def test_unknown_parameters_are_rejected_with_advice(cls):
             cls(100)
 
 
+def test_a_class_of_a_user_may_pass_parameters_on():
+    class Own(river_okl.KernelPerceptronClassifier):
+        def __init__(self, extra=1, **options):
+            self.extra = extra
+            super().__init__(**options)
+
+    assert Own(2, kernel=None).extra == 2
+    with pytest.raises(TypeError, match="no_such_parameter"):
+        Own(no_such_parameter=1)
+
+
 # Memory -----------------------------------------------------------------------------------------------------------
 
 GROWS_WITH_NAMES = (
