@@ -37,8 +37,8 @@ COLORS = {
     "HoeffdingTree": plot.COLORS[2],
     "ARF(10)": plot.COLORS[0],
 }
-THROUGHOUT = [*COLORS, "NaiveBayes", "KNN(exact)", "BOLE(10)", "LogisticRegression(Adam)"]
-BRIEF = ["AMF", "SRP(10)", "Mixture(River)"]
+THROUGHOUT = [*COLORS, "NaiveBayes", "KNN(exact)", "LogisticRegression(Adam)"]
+BRIEF = ["AMF", "BOLE(10)", "SRP(10)", "Mixture(River)"]
 FIRST = 20_000  # samples for these
 MODELS = [*THROUGHOUT, *BRIEF]
 CANDIDATES = untuned.CLASSIFIERS | untuned.MORE_CLASSIFIERS
