@@ -120,8 +120,8 @@ def cells(number: int, path: pathlib.Path) -> dict[str, dict[str, str]]:
 def claim() -> str:
     """The claim at the top of README.md; means are over three sets of streams, of the models that ran on all."""
     found, streams = stored(unseen_second.FILE), unseen_second.STREAMS
-    labels = places(found, [name for name in streams if streams[name].classes])
-    targets = places(found, [name for name in streams if not streams[name].classes])
+    labels = places(found, best_others(found, [name for name in streams if streams[name].classes]))
+    targets = places(found, best_others(found, [name for name in streams if not streams[name].classes]))
     shown = {name: row["accuracy, %"].partition(" ± ") for name, row in cells(0, UNSEEN).items()}
     means = {name: float(mean) for name, (mean, spread, _) in shown.items() if spread}
     best = max(mean for name, mean in means.items() if name != "OKL")
@@ -175,14 +175,15 @@ def error(row: runner.Row) -> float:
     return float(100.0 - row["accuracy"] if "accuracy" in row else row["mae"])
 
 
-def best_other(found: runner.Results, stream: str) -> tuple[float, float]:
-    """The error of OKL, and that of the best other model on the same samples."""
-    own, pairs = found[stream, "OKL"], []
-    for (name, model), row in found.items():
-        if name == stream and model not in untuned.OURS:
+def best_others(found: runner.Results, streams: Iterable[str]) -> dict[str, tuple[float, float]]:
+    """For each stream the error of OKL, and that of the best other model on the same samples."""
+    pairs: dict[str, list[tuple[float, float]]] = {stream: [] for stream in streams}
+    for (stream, model), row in found.items():
+        if stream in pairs and model not in untuned.OURS:
+            own = found[stream, "OKL"]
             same = own if row["of"] >= own["of"] else long.beginning({(stream, "OKL"): own})[stream, "OKL"]
-            pairs.append((error(same), error(row)))
-    return min(pairs, key=lambda pair: pair[1] - pair[0])
+            pairs[stream].append((error(same), error(row)))
+    return {stream: min(each, key=lambda pair: pair[1] - pair[0]) for stream, each in pairs.items()}
 
 
 def is_tie(own: float, other: float, row: runner.Row) -> bool:
@@ -190,11 +191,10 @@ def is_tie(own: float, other: float, row: runner.Row) -> bool:
     return "accuracy" in row and abs(own - other) <= math.sqrt(own * (100.0 - own) / row["rows"])
 
 
-def places(found: runner.Results, streams: Iterable[str]) -> list[int]:
+def places(found: runner.Results, pairs: dict[str, tuple[float, float]]) -> list[int]:
     """On how many streams OKL is ahead of the best other model, tied with it, and behind."""
     counts = [0, 0, 0]
-    for stream in streams:
-        own, other = best_other(found, stream)
+    for stream, (own, other) in pairs.items():
         counts[1 if is_tie(own, other, found[stream, "OKL"]) else 0 if own < other else 2] += 1
     return counts
 
@@ -202,12 +202,11 @@ def places(found: runner.Results, streams: Iterable[str]) -> list[int]:
 def lead(found: runner.Results, streams: Iterable[str]) -> list[str]:
     """The places of OKL, its lead over the best other model where streams are classified, and the median ratio of
     errors."""
-    streams = list(streams)
-    pairs = {stream: best_other(found, stream) for stream in streams}
+    pairs = best_others(found, streams)
     points = [other - own for stream, (own, other) in pairs.items() if "accuracy" in found[stream, "OKL"]]
     spread = statistics.stdev(points) / math.sqrt(len(points))
     return [
-        "/".join(map(str, places(found, streams))),
+        "/".join(map(str, places(found, pairs))),
         f"{statistics.fmean(points):+z.1f}±{spread:.1f}",
         f"{statistics.median(points):+z.1f}",
         f"{len(points)}",
