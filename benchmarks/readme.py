@@ -10,7 +10,6 @@ import argparse
 import itertools
 import json
 import math
-import os
 import pathlib
 import re
 import statistics
@@ -21,9 +20,9 @@ from river import base, datasets
 
 import river_okl
 from benchmarks import long, runner, unseen, unseen_first, unseen_second, untuned
+from benchmarks.streams import STREAMS
 from river_okl.cli import models, report
 from river_okl.cli import race as racing
-from river_okl.datasets import LIBSVM, Table
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
@@ -302,13 +301,10 @@ def classes() -> None:
         names = [*(name for name, _ in runner.ours(kind)), *peers.split()]
         rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in names}
         for stream in streams:
-            if stream == "elec2":
-                data: Any = Table(f"{os.environ['RIVER_DATA']}/streams/elec2.csv", "class")
-            else:
-                data = getattr(datasets, stream, None)() if stream != "cadata" else LIBSVM(stream)
-            contestants = {name: of_100(model) for name, model in models.find_models(rows, data.task).items()}
-            metrics = models.find_metrics([], data.task)
-            for result in racing.race(contestants, data.take(20_000), metrics):
+            task = "Binary classification" if STREAMS[stream].classes else "Regression"
+            contestants = {name: of_100(model) for name, model in models.find_models(rows, task).items()}
+            samples = itertools.islice(STREAMS[stream].samples(), 20_000)
+            for result in racing.race(contestants, samples, models.find_metrics([], task)):
                 score = result.metrics[0].get()
                 shown = f"{score:.1%}" if kind is base.Classifier else score
                 rows[result.name] += [shown, result.support_vectors, f"{result.microseconds:.1f}"]
