@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 
 import river_okl._core  # noqa: F401  (raises with instructions if it is not compiled)
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 if TYPE_CHECKING:
     from river_okl.api import *  # noqa: F403

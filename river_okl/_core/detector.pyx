@@ -113,7 +113,7 @@ cdef class Detector(ScaledPoints):
     cdef uint64_t identity
     cdef double own_radius
     cdef double largest                     # of the levels of ``raw``
-    cdef double level                       # of ``largest``: -log of the share of recent samples that were as far
+    cdef double level                       # of ``largest``: -log of the share of recent samples as anomalous
 
     def __init__(self, Py_ssize_t budget=BUDGET, int64_t key=0):
         ScaledPoints.__init__(self, budget + 1, first_metric=METRIC, single=True)

@@ -484,9 +484,10 @@ cdef class Table(Owner):
         """Resume from an untrusted state, after checking every number."""
         cdef Array array
         self.reserve()
-        for array, _ in self.arrays():
+        declared = [array for array, _ in self.arrays()]
+        for array in declared:
             self.check_saved(array, state)
-        for array, _ in self.arrays():
+        for array in declared:
             cells = self.cells(array)
             cells[np.tri(len(cells), dtype=bool) if array.triangle else ...] = state[array.name]
         for part in self.parts:
