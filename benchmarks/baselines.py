@@ -30,6 +30,10 @@ SERIES: dict[str, dict[str, Any]] = {
     "sunshine": {"season": 24},
     "wind power": {"season": 24},
     "glucose": {"season": 288},
+    "mast": {"season": 144},
+    "turbines": {"season": 144, "series": "Wind_turbine_name"},
+    "solar power": {"season": 96},
+    "turnover": {"season": 5},
 }
 
 

@@ -34,10 +34,10 @@ EVERY = 1_000  # samples between trainings, and before the first
 SHUFFLED = {f"{name}, shuffled": streams.STREAMS[name] for name in ("cadata", "space_ga")}
 SETS: dict[str, dict[str, Stream]] = {
     "listed streams": streams.STREAMS,
-    **{f"{name} list of tables": which.STREAMS for name, which in unseen.LISTS.items()},
+    **{f"{name} list of tables": unseen.LISTS[name].STREAMS for name in ("first", "second")},
     "shuffled streams": SHUFFLED,
 }
-STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS | SHUFFLED
+STREAMS: dict[str, Stream] = {name: stream for which in SETS.values() for name, stream in which.items()}
 OKL = {True: river_okl.OKLClassifier, False: river_okl.OKLRegressor}  # whether it classifies
 
 

