@@ -34,9 +34,9 @@ STREAMS: dict[str, Stream] = unseen_first.STREAMS | unseen_second.STREAMS | unse
 ADDED = ["NoChange", *untuned.MORE_CLASSIFIERS | untuned.MORE_REGRESSORS]
 BASELINES = """\
 Tables 1b to 5b and 7b have the baselines that a sceptic would add; `benchmarks.untuned` describes them. They were added
-after the list, with default parameters, and count in the summary. `HoeffdingTree(strings)` gets strings as they are,
-without one-hot encoding. `Last + seasonal` has the season of its stream, such as 24 hours, 12 months or 52 weeks; if a
-stream has several series (cities, airports, car parks), each has its own last values."""
+after the first two lists, with default parameters, and count in the summary. `HoeffdingTree(strings)` gets strings as
+they are, without one-hot encoding. `Last + seasonal` has the season of its stream, such as 24 hours, 12 months or 52
+weeks; if a stream has several series (cities, airports, car parks), each has its own last values."""
 FAMILIES = {  # rows of the summary: the models for labels and for quantities
     "OKL": ("OKL",),
     "AMF": ("AMF",),

@@ -112,8 +112,8 @@ class CompiledModel(base.Estimator):
         for name in new_attrs:
             if name in self._get_params() and name not in self._mutable_attributes:
                 raise ValueError(
-                    f"{name} is no parameter of {type(self).__name__} that can change while it learns, as what it has "
-                    f"learned depends on it (those that can: {free}); model.clone({{{name!r}: ...}}) is a new model"
+                    f"{name} of {type(self).__name__} cannot change while it learns, as what it has learned depends "
+                    f"on it (what can: {free}); model.clone({{{name!r}: ...}}) is a new model"
                 )
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
         with self._f.lock:
