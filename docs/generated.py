@@ -20,13 +20,8 @@ from river_okl.model import CompiledModel, KernelEstimator, LabelModel, SumModel
 from river_okl.predictive import PredictiveRegressor
 
 ROOT = pathlib.Path(__file__).parent.parent
+README = ROOT / "README.md"
 CLASSES = ROOT / "docs" / "classes.md"
-PICTURES = {
-    "untuned.png": "Accuracy against microseconds per sample, a dot for each model",
-    "beliefs.png": "Weights of the experts of OKLClassifier along Elec2",
-    "features.png": "Feature weights on Agrawal, before and after a drift",
-    "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
-}
 OTHERS = "Budgets, kernels, losses, data, late labels", "Functions"
 MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}
 KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
@@ -77,6 +72,8 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         "transform_one transform_many learn_one learn_many learn_stream",
     ),
 }
+SHORT = "0", "1", "1b", "4", "4c"  # sections of the leaderboard that have a place on its page
+UNTUNED = "![Accuracy against microseconds per sample, a dot for each model](untuned.png)"
 LONG = "![Accuracy along each of the streams, a line for each model](long.png)"
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.M)
 MARKED = re.compile(r"^(<!-- (\w+) -->)$.*?^(<!-- /\2 -->)$", re.M | re.S)
@@ -282,7 +279,7 @@ def scale() -> str:
 
 def long() -> str:
     """The tables and the picture of ``python -m benchmarks.long``."""
-    return f"{LONG}\n\n{deeper(tables(ROOT / 'benchmarks' / 'results' / 'long.md'))}"
+    return f"{LONG}\n\n{tables(ROOT / 'benchmarks' / 'results' / 'long.md')}"
 
 
 def ablation() -> str:
@@ -296,20 +293,26 @@ def deeper(text: str) -> str:
 
 
 def leaderboard() -> str:
-    """The picture of the summary, the tables and the other pictures of ``python -m benchmarks.untuned``."""
-    text = tables(ROOT / "benchmarks" / "results" / "untuned.md")
-    first, *others = (f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists())
-    return "\n\n".join([first, text, *others])
+    """The picture of the summary and the first tables of ``python -m benchmarks.untuned``."""
+    _, *parts = re.split(r"(?=^## )", tables(ROOT / "benchmarks" / "results" / "untuned.md"), flags=re.M)
+    return "\n\n".join([UNTUNED, *(part.strip() for part in parts if part.split()[1].rstrip(".") in SHORT)])
 
 
 def headline() -> str:
     """The claim and the table of README.md, of which a phone shows the model, its results and its time."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
     claim = text.partition("<!-- claim -->")[2].partition("<!-- /claim -->")[0]
     table = text.partition("<!-- table -->")[2].partition("<!-- /table -->")[0].strip()
     rows, _, measured = table.partition("\n\n")
     cells = [row.strip("|").split("|") for row in rows.splitlines()]
     return "\n".join([claim, "", *(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in cells), "", measured])
+
+
+def unfit() -> str:
+    """README.md's section on what the models are not for."""
+    text = README.read_text(encoding="utf-8").partition("## When not to use it\n")[2].partition("\n## ")[0]
+    text = re.sub(r"<!-- /?lightgbm -->", "", text)
+    return text.replace("](docs/", "](").replace("](benchmarks/", "](../benchmarks/")
 
 
 # Between the marks ----------------------------------------------------------------------------------------------------
@@ -326,6 +329,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "losses": losses,
     "scale": scale,
     "summary": headline,
+    "unfit": unfit,
 }
 
 

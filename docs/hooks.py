@@ -27,6 +27,8 @@ PAGES = {
     "benchmarks/README.md": "findings.md",
 }
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+BOOSTED = {"api/OKLDetector.md": 4.0, "novelty.md": 2.0}  # in a search for "anomaly"
+INK = "#1f2328"  # of pictures of README.md
 FORMULAS = "glossary.md", "how-okl-works.md", "papers.md"  # with formulas within sentences
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 WARNING = re.compile(r"^> \[!WARNING\]\n> \*\*(.*?)\.?\*\*\n((?:> .*\n)+)", re.M)  # as GitHub has them
@@ -84,8 +86,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to pages of the site, and formulas that every browser shows without a script."""
+    """Links to pages of the site, formulas that every browser shows without a script, and the place in a search: raw
+    results come last."""
     source, of_api = page.file.src_uri, page.file.src_uri.startswith("api/")
+    page.meta["search"] = {"boost": 0.1 if source.startswith("results/") else BOOSTED.get(source, 1.0)}
     markdown = DRAWING.sub(drawn, WARNING.sub(admonition, relinked(markdown)))
     markdown = PICTURE.sub(r"<figure markdown>\n![\1](\2)\n<figcaption>\1</figcaption>\n</figure>", markdown)
     markdown = SESSION.sub(r"\1```pycon\n", markdown)
@@ -120,8 +124,9 @@ def admonition(warning: re.Match[str]) -> str:
 
 def drawn(image: re.Match[str]) -> str:
     """A drawing within the page, in the page's colours, so that its words are links."""
-    text = (ROOT / "docs" / image[1]).read_text(encoding="utf-8")
-    return f'<div class="picture" markdown="0">\n{re.sub("<style>.*?</style>", "", text, flags=re.S)}</div>'
+    text = (ROOT / "docs" / image[1]).read_text(encoding="utf-8").replace(INK, "currentColor")
+    text = re.sub("<style.*?</style>|<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+    return f'<div class="picture" markdown="0">\n{text}</div>'
 
 
 def relinked(text: str) -> str:
