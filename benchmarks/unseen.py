@@ -122,8 +122,43 @@ def write(
     report.write("5. The lead of OKL, points of accuracy", untuned.leads(found, classified, MODELS))
     report.write("6. Three sets of streams", untuned.spread(found, classified, ALL))
     report.write("7. Time, µs, and memory at the end, kB", cost(found, streams, MODELS, us))
+    before = runner.Store(runner.RESULTS / f"{report.path.stem}-0.5.0.jsonl").rows
+    if before:
+        report.write("8. 0.5.0 and now", beside(before, found))
     if any(m in ADDED for _, m in found):
         report.write(f"7b. {untuned.SCEPTICAL}: time, µs, and memory, kB", cost(found, streams, ["OKL", *ADDED], us))
+
+
+def beside(before: runner.Results, found: runner.Results) -> str:
+    """The results of `OKL` 0.5.0 and now, on all sets of streams."""
+    rows: list[list[Any]] = []
+    points, ratios = [], []
+    for (row, model), old in sorted(before.items()):
+        new = found[row, model]
+        if "accuracy" in old:
+            points.append(new["accuracy"] - old["accuracy"])
+            rows.append([row, old["accuracy"], new["accuracy"], f"{points[-1]:+z.1f} points"])
+        else:
+            ratios.append(new["mae"] / old["mae"])
+            rows.append([row, old["mae"], new["mae"], f"x {ratios[-1]:.2f}"])
+    spread = statistics.stdev(points) / len(points) ** 0.5
+    rows.append(
+        [
+            "accuracy: mean ± standard error, median",
+            "",
+            "",
+            f"{statistics.fmean(points):+z.2f} ± {spread:.2f}, {statistics.median(points):+z.2f}",
+        ]
+    )
+    rows.append(
+        [
+            "errors: geometric mean, median",
+            "",
+            "",
+            f"x {statistics.geometric_mean(ratios):.3f}, x {statistics.median(ratios):.3f}",
+        ]
+    )
+    return runner.table(["stream", "0.5.0", "now", "change"], rows)
 
 
 def summary(found: runner.Results, streams: Mapping[str, Stream], us: Mapping[str, Mapping[str, float]]) -> str:
