@@ -19,7 +19,7 @@ from typing import Any
 from river import base, datasets, linear_model, preprocessing
 
 import river_okl
-from benchmarks import long, runner, unseen, unseen_first, unseen_second, untuned
+from benchmarks import long, runner, unseen, unseen_first, unseen_second, unseen_third, untuned
 from benchmarks.streams import STREAMS
 from river_okl.cli import models, report
 from river_okl.cli import race as racing
@@ -30,7 +30,7 @@ UNTUNED = runner.RESULTS / "untuned.md"
 UNSEEN = runner.RESULTS / f"{unseen_second.FILE}.md"
 TIMES = runner.RESULTS / f"{unseen_second.FILE}-times.json"
 MIXED = "Mixture(River)"
-GENERATED = re.compile(r"<!-- (claim|table|kinds|lightgbm|race) -->.*?<!-- /\1 -->", re.S)
+GENERATED = re.compile(r"<!-- (claim|table|third|kinds|lightgbm|race) -->.*?<!-- /\1 -->", re.S)
 SHOWN = {  # the families of results/unseen2.md in README.md
     "OKL": "**`OKLClassifier`, `OKLRegressor`**",
     "AMF": "`forest.AMF…`",
@@ -156,8 +156,19 @@ def table() -> str:
         row = [found[model][column] for column in columns]
         rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
     commit = stored(unseen_second.FILE)[next(iter(unseen_second.STREAMS)), "OKL"]["commit"]
-    where = f"`OKL…` at {commit}. Times, of the first 1,000 samples, with encoders and scalers: {times['machine']}"
+    where = (
+        f"Results of `OKL…`: this release (commit {commit}), the others': River 0.26. Times, of the first 1,000 "
+        f"samples with encoders and scalers: {times['machine']}"
+    )
     return f"{runner.table(['model', *columns], rows)}\n\n{where}\n"
+
+
+def third() -> str:
+    """How OKL compares with the best other model of each stream of the third list, at the end of a sentence."""
+    found, streams = stored(unseen_third.FILE), unseen_third.STREAMS
+    labels = places(found, best_others(found, [name for name in streams if streams[name].classes]))
+    targets = places(found, best_others(found, [name for name in streams if not streams[name].classes]))
+    return f"{'/'.join(map(str, labels))} by labels and {targets[0]}/{targets[2]} by targets"
 
 
 def stored(name: str) -> runner.Results:
@@ -344,7 +355,7 @@ if __name__ == "__main__":
     if options.race:
         RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
         raise SystemExit
-    made = {"claim": claim(), "lightgbm": lightgbm()}
+    made = {"claim": claim(), "lightgbm": lightgbm(), "third": third()}
     made |= {"table": f"\n\n{table()}\n", "kinds": f"\n\n{kinds()}\n", "race": f"\n\n{output()}\n"}
     text = README.read_text(encoding="utf-8")
     text = GENERATED.sub(lambda match: f"<!-- {match[1]} -->{made[match[1]]}<!-- /{match[1]} -->", text)
