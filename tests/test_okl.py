@@ -47,11 +47,29 @@ def test_feature_weights_find_the_relevant_features():
     model = river_okl.OKLClassifier()
     assert progressive(model, synth.Agrawal(classification_function=3, seed=42).take(5000)) > 0.85
     weights = model.feature_weights
-    assert set(sorted(weights, key=weights.get)[-2:]) < {"salary", "elevel", "age"}
+    assert set(sorted(weights, key=weights.get)[-2:]) == {"salary", "elevel"}
     assert sum(weights.values()) / len(weights) == pytest.approx(1.0)
     shares = model.feature_importances
     assert set(sorted(shares, key=shares.get)[-3:]) == {"salary", "elevel", "age"}
     assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def entities(n, seed, of=50):
+    """Three numbers, whose effect is another one for each entity."""
+    rng = np.random.default_rng(seed)
+    slopes, levels = rng.normal(size=(of, 3)), rng.normal(size=of)
+    for _ in range(n):
+        i, z = int(rng.integers(of)), rng.normal(size=3)
+        yield (
+            {"id": f"e{i}", "a": float(z[0]), "b": float(z[1]), "c": float(z[2])},
+            bool(z @ slopes[i] + levels[i] > 0.0),
+        )
+
+
+def test_slopes_of_each_entity_are_learned():
+    """Without the pool, which an ablation on other streams hardly misses, 0.69."""
+    found = [progressive(river_okl.OKLClassifier(), entities(2000, seed)) for seed in (1, 2, 3)]
+    assert fmean(found) > 0.72
 
 
 def test_a_dropped_feature_regains_weight():
@@ -645,7 +663,7 @@ def test_every_number_of_a_state_is_checked(path, value):
     regression, path = path[0] in parts, (path[0].removeprefix("regression "), *path[1:])
     model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
-        model.learn_one(x, t % 3 if path[0] in ("bayes", "pool") else y)
+        model.learn_one(x, t % 3 if path[0] == "bayes" else y)
     make, options, state = model._f.__reduce__()
     make(*options).restore(copy.deepcopy(state))
     at = state
@@ -685,7 +703,7 @@ def test_forged_trees_in_growth_are_rejected():
 
 def test_unreferenced_points_are_rejected():
     model = river_okl.OKLClassifier(budget=12)
-    model.learn_stream((x, t % 3) for t, (x, _) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)))
+    model.learn_stream(streams.dense(streams.CLASSIFICATION, n=60))
     make, options, state = model._f.__reduce__()
     pool = state["pool"]
     alone = next(i for i, at in enumerate(pool["points"]) if at not in state["processes"]["points"])

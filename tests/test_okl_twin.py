@@ -90,12 +90,11 @@ def kernels_of(model):
     return [*map(list, zip(state["scales"].tolist(), state["metrics"].tolist(), strict=True))]
 
 
-def classifiers(monkeypatch, budget=30, precision=np.float64, pool_above=-1):
-    """The model and its reference, whose pools learn above this number of columns."""
+def classifiers(monkeypatch, budget=30, precision=np.float64):
+    """The model and its reference."""
     monkeypatch.setattr(class_mixture, "SINGLE_PRECISION", precision is np.float32)
-    monkeypatch.setattr(class_mixture, "POOL_ABOVE", pool_above)
     dictionary = budget // 2
-    twin = OKL("binary", dictionary, budget - dictionary, precision=precision, pool_above=pool_above)
+    twin = OKL("binary", dictionary, budget - dictionary, precision=precision)
     return river_okl.OKLClassifier(budget=budget), twin
 
 
@@ -140,8 +139,7 @@ def compare(model, twin, stream, weights):
             assert held == [pytest.approx(point, rel=1e-9, abs=1e-12) for point in expected]
         assert len(model._f.points) == len(twin.points)
         moves += before != kernels_of(model)
-    full = twin.most_pool if twin.n_classes > 2 or twin.pool_above < len(twin.memory.latest.x) else 0
-    assert (len(twin.dictionary), len(twin.pool)) == (twin.most_dictionary, full)
+    assert len(twin.dictionary) == twin.most_dictionary and len(twin.pool) == twin.most_pool, "both are full"
     assert kernels_of(model) == [[kernel.scale, kernel.metric] for kernel in twin.kernels]
     return moves
 
@@ -250,12 +248,6 @@ def test_the_classifier_in_single_precision_matches_its_reference(name, monkeypa
     """Only points are in single precision: these streams have dense ones, sparse ones, and both."""
     stream, budget, weights = PROMPT[name]
     assert compare(*classifiers(monkeypatch, budget, np.float32), stream, weights) >= 1
-
-
-@pytest.mark.parametrize(("name", "pool_above"), [("weights", 256), ("emerging", 20), ("many labels", 256)])
-def test_the_pool_learns_only_with_many_columns_as_in_its_reference(name, pool_above, monkeypatch):
-    stream, budget, weights = PROMPT[name]
-    compare(*classifiers(monkeypatch, budget, pool_above=pool_above), stream, weights)
 
 
 STUCK = [(x, 1.0 if 100 <= t < 250 else 30.0 + 10.0 * y) for t, (x, y) in enumerate(streams.dense(REGRESSION, LONG, 3))]

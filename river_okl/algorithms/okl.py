@@ -188,9 +188,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
         1.5. The scales adapt to the quality of the predictions.
     budget
         Maximum number of support vectors. The dictionary of the Gaussian processes takes at most 64 of them,
-        and at most half of the budget. The others are the pool of the passive-aggressive learner, which is
-        used for more than two labels, or more than 256 features. `PerClass(n)` allows n support vectors per
-        label, initially 2n. With it, the pool grows from the third label on.
+        and at most half of the budget. The others are the pool of the passive-aggressive learner.
+        `PerClass(n)` allows n support vectors per label, initially 2n. With it, the pool grows from the third
+        label on.
     scale
         Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A
         feature that is often absent is divided by its root mean square instead, and not centred. Values
@@ -215,12 +215,11 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     Notes
     -----
-    - **Experts.** Six Gaussian processes share one dictionary. Three logistic regressions learn by gradient
-      descent, one of them on quadratic features, and a fourth one is Bayesian. Boosted trees are built from
-      the latest samples. Two experts predict from nearest neighbours: the 4 nearest of the latest 512
-      samples, and the 6 nearest of all stored samples. A passive-aggressive learner with a larger pool of
-      points is used for more than two labels, for more than 256 features, or without a memory. For more than
-      two labels there is naive Bayes, too. The stacked regression is a logistic regression on the
+    - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool
+      of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
+      a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
+      nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
+      For more than two labels there is naive Bayes. The stacked regression is a logistic regression on the
       predictions of all other experts. `experts` returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
       0.99 discounts old samples, so that another expert may dominate after a drift.
@@ -280,7 +279,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 91.91%
+    Accuracy: 92.07%
 
     """
 

@@ -923,8 +923,8 @@ class Bayes:
 class OKL:
     """Both tasks; a target is a number or the index of a class."""
 
-    def __init__(self, task, dictionary, pool=0, precision=float, pool_above=256):
-        self.task, self.most_dictionary, self.most_pool, self.pool_above = task, dictionary, pool, pool_above
+    def __init__(self, task, dictionary, pool=0, precision=float):
+        self.task, self.most_dictionary, self.most_pool = task, dictionary, pool
         self.precision = precision  # that of scaled features
         self.scaler, self.previous, self.slopes = Scaler(), None, {}
         self.squares, self.differences, self.n_pairs = {}, {}, 0  # Σ x² and Σ (x - x')² of consecutive samples
@@ -1206,7 +1206,6 @@ class OKL:
         late = 0 if said is None else self.seen - said.seen
         said = said or Said(self)
         confident = self.judge(y, w, said, late)
-        pool_learns, columns = False, len(self.memory.latest.x)
         if self.task == "regression":
             self.last = self.exact
             self.linear.learn(y, w)
@@ -1217,11 +1216,9 @@ class OKL:
             for linear in self.linears:
                 linear.learn(y, w)
             self.memory.learn(self.exact_x, y, min(w, 10.0))
-            pool_learns = bool(self.pool) or self.n_classes > 2 or columns > self.pool_above
-            if pool_learns:
-                self.firsts[0].grade(y)
+            self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
-        needed = pool_learns and self.firsts[0].learn(y, w)
+        needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
         joins = any(kernel.novel for kernel in self.kernels)

@@ -1,7 +1,7 @@
 """The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x).  The experts e:
 
     processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
-    pool.pyx           a first-order learner over a pool of many points, for many labels and for texts
+    pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
     linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
     class_memory.pyx   boosted trees that are rebuilt from the latest samples, and neighbours among these
@@ -27,7 +27,6 @@ from before the change have come, w replaces v, and neither v nor s is updated.
 from libc.math cimport fmax, fmin, log
 from libc.string cimport memcpy, memset
 
-from river_okl._core.memory.latest cimport COLUMNS
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.class_memory cimport ClassMemory
@@ -50,7 +49,6 @@ cdef enum:
 
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
-POOL_ABOVE = COLUMNS                # columns of the memory; the tests have the pool learn earlier, too
 
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or scored
 cdef double CONFIDENT = 0.7         # minimum probability of a label that was predicted confidently
@@ -100,12 +98,11 @@ cdef class ClassMixture(Mixture):
         self.each = each
         self.processes = Processes(self.distances, terms, dictionary, "binary")
         self.slopes = Slopes(self.processes)
+        self.pool = Pool(self.distances, terms, budget - dictionary)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
         self.bayes = Bayes(self.scaler)
         self.memory = ClassMemory(self.scaler, memory)
         without += () if memory else (self.memory.name,)
-        latest = None if self.memory.name in without else self.memory.latest
-        self.pool = Pool(self.distances, terms, budget - dictionary, latest, POOL_ABOVE)
         others = self.processes, self.pool, linear, logistic, self.memory, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         today, then = Judgement(self.per_prediction), Judgement(self.per_prediction)
@@ -180,7 +177,6 @@ cdef class ClassMixture(Mixture):
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, and the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
-        self.measures_points = self.pool.n > 0
         Mixture.answer(self, x)
         self.average(self.today.weight, self.mixed)
         self.final = self.mixed

@@ -77,7 +77,7 @@ cdef class Mixture(ScaledPoints):
         bint single=False
     ):
         ScaledPoints.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
-        self.terms = terms
+        self.terms, self.measures_points = terms, first_metric < METRICS
         self.pending = Pending(pending, 0)
         self.per_prediction = Axis("prediction")
         self.axes += (self.per_prediction,)

@@ -3,7 +3,6 @@ from libc.stdint cimport int32_t
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.kernel.distances cimport Distances
-from river_okl._core.memory.latest cimport Latest
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.store.points cimport Points
 
@@ -13,8 +12,6 @@ cdef class Pool(Expert):
     cdef readonly Distances distances
     cdef readonly Py_ssize_t max_points       # maximum number of points in the pool
     cdef readonly Py_ssize_t n
-    cdef Latest latest
-    cdef Py_ssize_t above               # columns of these from which it learns
     cdef CompiledKernel kernel
     cdef readonly Calibration calibration
     cdef double *absent                 # [point] 0 for points of the pool, infinity for others
@@ -33,7 +30,6 @@ cdef class Pool(Expert):
     cdef double *score                  # [column] after ``learn`` the coefficients that x would have
     cdef double *of_point               # [column] the coefficients of the point that was read last
 
-    cdef bint in_use(self) noexcept
     cdef int reserve_lists(self, Py_ssize_t more) except -1
     cdef int list_score(self, Py_ssize_t i) except -1
     cdef void gather(self, Py_ssize_t i, double *out) noexcept

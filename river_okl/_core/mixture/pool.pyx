@@ -1,12 +1,12 @@
-"""A first-order expert over a pool of many points, for many labels and for texts.
-
-It learns if there are more than two labels, or more features than the memory has columns, or no memory.  Else the trees
-and neighbours of the memory make it superfluous: on 14 streams it was worth .03 points, for a fifth of the time.
+"""A first-order expert over a pool of many points: many small clusters need points rather than covariances.
 
 The expert is passive-aggressive (PA-I) under the metric with p = ½ (distances.pyx).  Its probabilities are calibrated
 margins.  It has one column of coefficients for two classes, and one column per class for more; a step then moves the
 class of the sample and its strongest rival.  A sample that causes a step is added to the pool.  If the pool is full,
 the point with the lowest removal cost is evicted, as in BPA.
+
+On streams of two labels and few features an ablation hardly misses it.  Where numbers act differently for each of many
+entities, named by a string, it is worth 2 to 7 points, and on documents of thousands of words 2 to 3.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
@@ -34,23 +34,13 @@ cdef Py_ssize_t LISTED_ABOVE = 64   # with more columns, each point lists its no
 
 
 cdef class Pool(Expert):
-    """A kernel learner over points that other experts may reference, too.
+    """A kernel learner over points that other experts may reference, too."""
 
-    Parameters
-    ----------
-    max_points
-        Maximum number of points in the pool.
-    latest
-        The rows of the memory; None: there is no memory.
-    above
-        Number of columns of these from which it learns.
-    """
-
-    def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points, Latest latest, Py_ssize_t above):
+    def __init__(self, Distances distances, tuple terms, Py_ssize_t max_points):
         self.name, self.rows = "pool", 1
         self.points = distances.points
         self.distances = distances
-        self.max_points, self.latest, self.above = max_points, latest, above
+        self.max_points = max_points
         self.kernel = CompiledKernel(terms)
         self.calibration = Calibration()
         self.per_class = Classes(1, split=sqrt(0.5))
@@ -118,12 +108,8 @@ cdef class Pool(Expert):
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef bint in_use(self) noexcept:
-        """Whether it learns; it never stops once it has points."""
-        return self.latest is None or self.n > 0 or self.per_class.n > 1 or self.latest.column.n > self.above
-
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t i, k, o, n = self.points.padded() if self.n else 0, columns = self.per_class.n
+        cdef Py_ssize_t i, k, o, n = self.points.padded(), columns = self.per_class.n
         cdef double factor = self.calibration.factor()
         self.own = self.kernel.self_similarity(self.distances.own[metric])
         if n:
@@ -147,8 +133,6 @@ cdef class Pool(Expert):
         cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target, columns = self.per_class.n
         cdef double *score = self.score
         cdef double margin, tau, sign = 2.0 * c - 1.0
-        if not self.in_use():
-            return False
         if columns == 1:
             margin = sign * score[0]
         else:
