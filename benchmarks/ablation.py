@@ -1,7 +1,7 @@
 """What each part of the mixture is worth: ``python -m benchmarks.ablation``.
 
-`OKLClassifier` and `OKLRegressor` without some of their experts, on the streams of `benchmarks.untuned` and the others
-of `benchmarks.long`, test-then-train.  An expert is left out of the mixture's list.  Its memory is not given to others:
+`OKLClassifier` and `OKLRegressor` without some of their experts, on the streams of `benchmarks.untuned`, the others of
+`benchmarks.long`, and generated ones with entities, test-then-train.  An expert is left out of the mixture's list.  Its memory is not given to others:
 the pool's points stay unused.
 
 The Gaussian processes stay in the list, with an empty dictionary, as other parts read their weights.  They then predict
@@ -14,15 +14,18 @@ All variants learn a stream in turns of 100 samples; µs, of `predict_proba_one`
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 import river_okl
 from benchmarks import long, runner
-from benchmarks.streams import STREAMS, Sample, load
+from benchmarks.streams import STREAMS, Sample, Stream, load
 from benchmarks.untuned import CLIPS
 
 TURN = 100
@@ -45,8 +48,23 @@ OF_TARGETS = {
     "linear regression on all features": ["diagonal"],
 }
 KERNELS = "Gaussian processes", "pool", "Gaussian processes and pool"  # the parts with kernels
-ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
+LONG = {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
+ROWS = 10_000  # of a stream of entities
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
+
+
+def entities(n: int) -> Iterator[Sample]:
+    """Three numbers, whose effect on the label is another one for each of n entities."""
+    rng = np.random.default_rng(1)
+    slopes, levels = rng.normal(size=(n, 3)), rng.normal(size=n)
+    for _ in range(ROWS):
+        i, numbers = int(rng.integers(n)), rng.normal(size=3)
+        x = {"entity": f"{i}", "a": numbers[0].item(), "b": numbers[1].item(), "c": numbers[2].item()}
+        yield x, bool(numbers @ slopes[i] + levels[i] > 0.0)
+
+
+ENTITIES = {f"{n} entities": Stream(functools.partial(entities, n)) for n in (20, 50, 200)}
+ALL = STREAMS | LONG | ENTITIES
 
 
 def without(classes: int, names: Sequence[str]) -> Any:
@@ -82,7 +100,10 @@ def turn_of_targets(model: Any, samples: Sequence[Sample], classes: int) -> tupl
 def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float, float]]:
     """For the full model ("") and each variant: accuracy in % and log-loss, or the mean absolute error; and µs."""
     classes = ALL[stream].classes
-    samples = load(stream, True) if stream in STREAMS else long.load(stream)
+    if stream in ENTITIES:
+        samples = list(ENTITIES[stream].samples())
+    else:
+        samples = load(stream, True) if stream in STREAMS else long.load(stream)
     turn = turn_of_classes if classes else turn_of_targets
     names = OF_CLASSES if classes else OF_TARGETS
     models = {"": without(classes, [])} | {name: without(classes, names[name]) for name in parts}
@@ -213,8 +234,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     kernels: dict[str, tuple[Found, bool]] = {}
     for title, names, regression, those in (
         ("1. Classification", OF_CLASSES, False, [name for name in STREAMS if STREAMS[name].classes]),
-        ("2. Long streams", OF_CLASSES, False, [name for name in ALL if name not in STREAMS]),
+        ("2. Long streams", OF_CLASSES, False, [*LONG]),
         ("3. Regression", OF_TARGETS, True, [name for name in STREAMS if not STREAMS[name].classes]),
+        ("4. Entities", OF_CLASSES, False, [*ENTITIES]),
     ):
         parts = [part for part in options.parts if part in names]
         found: Found = {}
