@@ -1,8 +1,8 @@
 """What each part of the mixture is worth: ``python -m benchmarks.ablation``.
 
 `OKLClassifier` and `OKLRegressor` without some of their experts, on the streams of `benchmarks.untuned`, the others of
-`benchmarks.long`, and generated ones with entities, test-then-train.  An expert is left out of the mixture's list.  Its memory is not given to others:
-the pool's points stay unused.
+`benchmarks.long`, and generated ones with entities, test-then-train. An expert is left out of the mixture's list. Its
+memory is not given to others: the pool's points stay unused.
 
 The Gaussian processes stay in the list, with an empty dictionary, as other parts read their weights.  They then predict
 equal probabilities or the mean target, and get hardly any weight.  Feature weights are learned from the slopes of the
