@@ -136,7 +136,7 @@ def relinked(text: str) -> str:
     for name, target in PAGES.items():
         text = re.sub(rf"\]\((?:\.\./)?{re.escape(name)}(#[^)]*)?\)", rf"]({target}\1)", text)
     text = text.replace("](docs/", "](").replace("](../docs/", "](")
-    text = re.sub(r"\]\((?:\.\./)?(?:benchmarks/)?results/(\w+\.md)", r"](results/\1", text)
+    text = re.sub(r"\]\((?:\.\./)?(?:benchmarks/)?results/([\w-]+\.md)", r"](results/\1", text)
     return ELSEWHERE.sub(r"\1\2", text)
 
 
