@@ -35,8 +35,6 @@ SHOWN = {  # the families of results/unseen2.md in README.md
     "OKL": "**`OKLClassifier`, `OKLRegressor`**",
     "AMF": "`forest.AMF…`",
     "ARF(10)": "`forest.ARF…`",
-    "KNN": "`neighbors.KNN…`",
-    "HoeffdingTree": "`tree.HoeffdingTree…`",
     "LogisticRegression, LinearRegression": "`LogisticRegression`, `LinearRegression`",
     "BayesianLinearRegression": "`BayesianLinearRegression`",
 }
@@ -153,13 +151,10 @@ def table() -> str:
     columns = list(found["OKL"])
     rows = []
     for model, shown in SHOWN.items():
-        row = [found[model][column] for column in columns]
+        row = [found[model][column].replace(" ± ", "±") for column in columns]
         rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
     commit = stored(unseen_second.FILE)[next(iter(unseen_second.STREAMS)), "OKL"]["commit"]
-    where = (
-        f"Results of `OKL…`: this release (commit {commit}), the others': River 0.26. Times, of the first 1,000 "
-        f"samples with encoders and scalers: {times['machine']}"
-    )
+    where = f"`OKL…`: this release ({commit}). Times: of the first 1,000 samples, with encoders; {times['machine']}"
     return f"{runner.table(['model', *columns], rows)}\n\n{where}\n"
 
 
@@ -223,8 +218,7 @@ def lead(found: runner.Results, streams: Iterable[str]) -> list[str]:
     ahead, _, behind = places(found, targets)
     return [
         "/".join(map(str, places(found, labels))),
-        f"{statistics.fmean(points):+z.1f}±{spread:.1f}",
-        f"{statistics.median(points):+z.1f}",
+        f"{statistics.fmean(points):+z.1f}±{spread:.1f}, {statistics.median(points):+z.1f}",
         f"{ahead}/{behind}",
         f"{statistics.median(own / other for own, other in targets.values()):.2f}",
     ]
@@ -240,7 +234,7 @@ def kinds() -> str:
         ["in time order", *lead(tables, [name for name in listed if kind_of(name) == IN_TIME])],
         ["drifting", *lead(drifting, itertools.chain(*DRIFTS.values()))],
     ]
-    head = ["streams", "labels: ahead/tied/behind", "lead, points", "median", "targets: ahead/behind", "error ratio"]
+    head = ["streams", "labels: ahead/tied/behind", "lead in points", "targets: ahead/behind", "error ratio"]
     return runner.table(head, rows) + "\n"
 
 

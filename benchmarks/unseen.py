@@ -122,7 +122,8 @@ def write(
     report.write("5. The lead of OKL, points of accuracy", untuned.leads(found, classified, MODELS))
     report.write("6. Three sets of streams", untuned.spread(found, classified, ALL))
     report.write("7. Time, µs, and memory at the end, kB", cost(found, streams, MODELS, us))
-    before = runner.Store(runner.RESULTS / f"{report.path.stem}-0.5.0.jsonl").rows
+    earlier = runner.Store(runner.RESULTS / f"{report.path.stem}-0.5.0.jsonl").rows
+    before = {at: row for at, row in earlier.items() if at in found}
     if before:
         report.write("8. 0.5.0 and now", beside(before, found))
     if any(m in ADDED for _, m in found):

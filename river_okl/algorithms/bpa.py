@@ -165,7 +165,7 @@ class _Neighbours:
 class BPAClassifier(BPA, KernelClassifier):
     """The passive-aggressive classifier on a budget: the smallest change of f that evicts a support vector and corrects the margin.
 
-    "simple" takes about twice the time of `RBPClassifier` and is more accurate (87.2 against 80.1 % on
+    "simple" takes about twice the time of `RBPClassifier` and is more accurate (87.3 against 80.1 % on
     Bananas with 100 support vectors); "projection" is for small budgets, in O(B²) per update.
 
     Parameters
