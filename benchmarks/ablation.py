@@ -15,17 +15,16 @@ All variants learn a stream in turns of 100 samples; µs, of `predict_proba_one`
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 import river_okl
 from benchmarks import long, runner
-from benchmarks.streams import STREAMS, Sample, Stream, load
+from benchmarks.streams import STREAMS, Sample, Stream, entities, load
 from benchmarks.untuned import CLIPS
 
 TURN = 100
@@ -49,18 +48,8 @@ OF_TARGETS = {
 }
 KERNELS = "Gaussian processes", "pool", "Gaussian processes and pool"  # the parts with kernels
 LONG = {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
-ROWS = 10_000  # of a stream of entities
+OF_ENTITIES = 10_000  # samples
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
-
-
-def entities(n: int) -> Iterator[Sample]:
-    """Three numbers, whose effect on the label is another one for each of n entities."""
-    rng = np.random.default_rng(1)
-    slopes, levels = rng.normal(size=(n, 3)), rng.normal(size=n)
-    for _ in range(ROWS):
-        i, numbers = int(rng.integers(n)), rng.normal(size=3)
-        x = {"entity": f"{i}", "a": numbers[0].item(), "b": numbers[1].item(), "c": numbers[2].item()}
-        yield x, bool(numbers @ slopes[i] + levels[i] > 0.0)
 
 
 ENTITIES = {f"{n} entities": Stream(functools.partial(entities, n)) for n in (20, 50, 200)}
@@ -101,7 +90,7 @@ def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float,
     """For the full model ("") and each variant: accuracy in % and log-loss, or the mean absolute error; and µs."""
     classes = ALL[stream].classes
     if stream in ENTITIES:
-        samples = list(ENTITIES[stream].samples())
+        samples = list(itertools.islice(ENTITIES[stream].samples(), OF_ENTITIES))
     else:
         samples = load(stream, True) if stream in STREAMS else long.load(stream)
     turn = turn_of_classes if classes else turn_of_targets

@@ -7,6 +7,7 @@ results/classes.md, every class with its defaults.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -117,14 +118,12 @@ def cells(number: int, path: pathlib.Path) -> dict[str, dict[str, str]]:
 
 def claim() -> str:
     """The claim at the top of README.md, on the first set of streams: the mixture takes too long for three."""
-    found, streams = stored(unseen_second.FILE), unseen_second.STREAMS
-    labels = places(found, best_others(found, [name for name in streams if streams[name].classes]))
-    targets = places(found, best_others(found, [name for name in streams if not streams[name].classes]))
+    labels, targets = of_tasks(unseen_second)
     single = max(accuracy(model) for model in LABELS if model not in ("OKL", MIXED))
     cost = section(0, UNSEEN)
     time, memory = (cost[MIXED][column] / cost["OKL"][column] for column in ("µs/sample", "memory, kB"))
     return (
-        f"With default parameters, on {len(streams)} public tables, listed before any model ran on them, "
+        f"With default parameters, on {len(unseen_second.STREAMS)} public tables, listed before any model ran on them, "
         f"`OKLClassifier` scores {accuracy('OKL'):.1f} % (log-loss {mean_of('OKL', 'loss'):.2f}). A mixture of River's "
         f"models scores {accuracy(MIXED):.1f} % ({mean_of(MIXED, 'loss'):.2f}), with {time:.0f} times the time and "
         f"{memory:.0f} times the memory, and River's best single model {single:.1f} %. `OKLClassifier` is the most "
@@ -159,13 +158,19 @@ def table() -> str:
 
 
 def third() -> str:
-    """How OKL compares with the best other model of each stream of the third list, at the end of a sentence."""
-    found, streams = stored(unseen_third.FILE), unseen_third.STREAMS
-    labels = places(found, best_others(found, [name for name in streams if streams[name].classes]))
-    targets = places(found, best_others(found, [name for name in streams if not streams[name].classes]))
-    return f"{'/'.join(map(str, labels))} by labels and {targets[0]}/{targets[2]} by targets"
+    """The counts of README.md's second table on the third list."""
+    labels, targets = of_tasks(unseen_third)
+    return f"{'/'.join(map(str, labels))} and {targets[0]}/{targets[2]}"
 
 
+def of_tasks(which: Any) -> list[list[int]]:
+    """The places of OKL on a list of tables: where labels are predicted, and where targets are."""
+    found, streams = stored(which.FILE), which.STREAMS
+    tasks = [name for name in streams if streams[name].classes], [name for name in streams if not streams[name].classes]
+    return [places(found, best_others(found, those)) for those in tasks]
+
+
+@functools.cache
 def stored(name: str) -> runner.Results:
     """The results of a benchmark on its first set of streams, except those of models that failed."""
     rows = runner.Store(runner.RESULTS / f"{name}.jsonl").rows
@@ -293,8 +298,12 @@ def output() -> str:
     return f"```\n{json.loads(RACE.read_text(encoding='utf-8'))['printed']}```\n"
 
 
-# What the command cannot name: without it, linear regression diverges on cadata.
-CLIPPED = "linear_model.LinearRegression(clip_gradient=1.0)"
+def clipped(kind: type) -> dict[str, Any]:
+    """What the command cannot name: with default parameters linear regression diverges on cadata."""
+    if kind is base.Classifier:
+        return {}
+    model = preprocessing.TargetStandardScaler(linear_model.LinearRegression(clip_gradient=1.0))
+    return {"linear_model.LinearRegression(clip_gradient=1.0)": model}
 
 
 def of_100(model: Any) -> Any:
@@ -317,13 +326,11 @@ def classes() -> None:
     page = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
     for streams, (kind, peers) in RACES.items():
         names = [*(name for name, _ in runner.ours(kind)), *peers.split()]
-        clipped = [CLIPPED] if kind is base.Regressor else []
-        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*names, *clipped]}
+        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*names, *clipped(kind)]}
         for stream in streams:
             task = "Binary classification" if STREAMS[stream].classes else "Regression"
             contestants = {name: of_100(model) for name, model in models.find_models(names, task).items()}
-            for name in clipped:
-                contestants[name] = preprocessing.TargetStandardScaler(linear_model.LinearRegression(clip_gradient=1.0))
+            contestants |= clipped(kind)
             samples = itertools.islice(STREAMS[stream].samples(), 20_000)
             for result in racing.race(contestants, samples, models.find_metrics([], task)):
                 score = result.metrics[0].get()

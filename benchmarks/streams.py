@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 from river import datasets as river_datasets
 from river import preprocessing, stream
 from river.datasets import synth
@@ -56,6 +57,16 @@ def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
 def rbf() -> Iterator[Sample]:
     """Twenty clusters, fewer than in the stream of the leaderboard."""
     return as_bool(synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20))
+
+
+def entities(n: int, seed: int = 1) -> Iterator[Sample]:
+    """Three numbers, whose effect on the label is another one for each of n entities."""
+    rng = np.random.default_rng(seed)
+    slopes, levels = rng.normal(size=(n, 3)), rng.normal(size=n)
+    while True:
+        i, numbers = int(rng.integers(n)), rng.normal(size=3)
+        x = {"entity": f"{i}", "a": numbers[0].item(), "b": numbers[1].item(), "c": numbers[2].item()}
+        yield x, bool(numbers @ slopes[i] + levels[i] > 0.0)
 
 
 class Stream(NamedTuple):
