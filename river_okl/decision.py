@@ -33,21 +33,17 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, optim
-from river.utils.dataframe import to_native_series
+from river import optim
 from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
-from river_okl._core.store.sample import Frame
 from river_okl.checks import (
     LARGEST_TARGET,
-    LARGEST_WEIGHT,
     check_target,
-    check_weight,
 )
-from river_okl.frames import frame_of, label_frame, label_series, rows_of
+from river_okl.frames import frame_of, label_frame, rows_of
 from river_okl.losses import derivative
 from river_okl.model import LabelModel, Points, SumModel, TargetModel, locked
 
@@ -97,9 +93,9 @@ class KernelModel(SumModel):
             value += other.evaluate(self._f.given, weights)
         return value
 
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
+    def _score_rows(self, rows: Any) -> NDArray[np.float64]:
         """Return the predicted values of the rows of a frame: one column, or one for each class."""
-        return sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
+        return sum(f.evaluate_many(rows, weights) for f, weights in self._summands())
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
         points: Points = []
@@ -158,34 +154,19 @@ class KernelRegressor(KernelModel, TargetModel):
         finally:
             lock.release()
 
-    @locked
-    def predict_many(self, X: Any) -> Any:
-        """Return the predicted targets of the rows of a frame."""
-        frame = frame_of(X)
-        values = self._decisions(rows_of(frame))[:, 0]
-        if self._has_mean:
-            values = np.array([self._mean(value) for value in values.tolist()])
-        return to_native_series(values, name=None, like=frame)
+    def _predict_targets(self, rows: Any) -> NDArray[np.float64]:
+        values = self._score_rows(rows)[:, 0]
+        return np.array([self._mean(value) for value in values.tolist()]) if self._has_mean else values
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
-        if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
-            y = check_target(y)
-        f = self._f
-        lock = f.lock
+    def _fit(self, x: Any, y: float, w: float) -> None:
         try:
-            lock.acquire()
-            p = f.observe(x if self._alone else _observed(self._others(), x))
-            self._step(f, y, p, w)
+            self._step(self._f, y, self._f.observe(x if self._alone else _observed(self._others(), x)), w)
         except BaseException:
             self._fail_together()
             raise
-        finally:
-            lock.release()
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        if self._alone and type(self).learn_one is KernelRegressor.learn_one:
+        if self._alone and type(self).learn_one is TargetModel.learn_one:
             learn_targets(self._step, self._f, frame, [check_target(y) for y in targets], weights)
         else:
             super()._learn_rows(frame, targets, weights)
@@ -202,10 +183,7 @@ class KernelRegressor(KernelModel, TargetModel):
 
 
 class KernelClassifier(KernelModel, LabelModel):
-    """A classifier by the sign of f(x) (0 is positive), or with more than two classes by the largest f_c(x).
-
-    The positive label is True, 1 or +1 if it is among the first two, otherwise the second to arrive.
-    """
+    """A classifier by the sign of f(x) (0 is positive), or with more than two classes by the largest f_c(x)."""
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
     _merging = {"_calibration": "own"}
@@ -220,25 +198,15 @@ class KernelClassifier(KernelModel, LabelModel):
         if n_classes != (n if n > 2 else 0) or (n_classes and not self._multiclass):
             raise ValueError(f"{n_classes} classes of an expansion for {n} labels")
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            w = check_weight(w)
+    def _fit(self, x: Any, y: int, w: float) -> None:
         f = self._f
-        lock = f.lock
         try:
-            lock.acquire()
-            given: Any = x
-            try:
-                position = self._labels.positions[y]
-            except (KeyError, TypeError):
-                position = self._learn_label(x, y)
-                given = f.given
-            target = 1.0 if position or f.n_classes else -1.0
+            target = 1.0 if y or f.n_classes else -1.0
             if self._alone:
-                p = observe_label(f, self._calibration, given, position)
+                p = observe_label(f, self._calibration, x, y)
             else:
                 others = self._others()
-                p = f.observe(_observed(others, given), position if f.n_classes else -1)
+                p = f.observe(_observed(others, x), y if f.n_classes else -1)
                 value = f.value(self._weights())
                 for other, weights in others:
                     value += other.value(weights)
@@ -247,11 +215,13 @@ class KernelClassifier(KernelModel, LabelModel):
         except BaseException:
             self._fail_together()
             raise
-        finally:
-            lock.release()
+
+    def _fit_new_label(self, x: Any, y: Any, w: float) -> None:
+        position = self._learn_label(x, y)
+        self._fit(self._f.given, position, w)
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        if self._alone and type(self).learn_one is KernelClassifier.learn_one:
+        if self._alone and type(self).learn_one is LabelModel.learn_one:
             learn_labels(
                 self._step, self._f, frame, targets, weights, self._labels, self._learn_label, self._calibration
             )
@@ -266,7 +236,6 @@ class KernelClassifier(KernelModel, LabelModel):
         return self._labels.positions[y]
 
     def _scores(self, x: Any) -> list[float]:
-        """Return the score of the positive label, or one for each class."""
         found = self._decision(x)
         return found[: len(self._labels)] if type(found) is list else [found]
 
@@ -274,28 +243,12 @@ class KernelClassifier(KernelModel, LabelModel):
         """Return the hinge loss before clipping at 0, and the sign of the step that reduces it."""
         return 1.0 - y * p, y
 
-    @locked
-    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """Return the score of the positive label; with more than two labels, a dict with the score of each."""
-        scores = self._scores(x)
-        return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
-
-    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
-        """Return the predicted label, one of those seen so far; None before the first."""
-        f = self._f
-        lock = f.lock
-        try:
-            lock.acquire()
-            names = self._labels.names
-            if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
-                return None
-            score: Any = f.evaluate(x) if self._alone else self._decision(x)
-            if type(score) is list:
-                known = score[: len(names)]
-                return names[known.index(max(known))]
-            return names[score >= 0.0] if len(names) >= 2 else names[0]
-        finally:
-            lock.release()
+    def _predicted(self, x: Any) -> int:
+        score: Any = self._f.evaluate(x) if self._alone else self._decision(x)
+        if type(score) is list:
+            known = score[: len(self._labels)]
+            return known.index(max(known))
+        return int(score >= 0.0)
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
@@ -324,20 +277,10 @@ class KernelClassifier(KernelModel, LabelModel):
         return dict(zip(names, each.tolist(), strict=False))
 
     @locked
-    def predict_many(self, X: Any) -> Any:
-        """Return the predicted labels of the rows of a frame; all None before the first label."""
-        frame = frame_of(X)
-        scores = self._decisions(rows_of(frame))
-        names = self._labels.names
-        several = scores.shape[1] > 1
-        positions = scores[:, : len(names)].argmax(axis=1) if several else (scores[:, 0] >= 0.0).astype(int)
-        return label_series(names, positions, frame)
-
-    @locked
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probabilities of the labels for the rows of a frame: one column per key of `predict_proba_one`."""
         frame = frame_of(X)
-        scores = self._decisions(rows_of(frame))[:, : max(1, len(self._labels))]
+        scores = self._score_rows(rows_of(frame))[:, : max(1, len(self._labels))]
         rows = [self._probabilities(each) for each in scores.tolist()]
         labels = self._probabilities([0.0] * scores.shape[1])
         return label_frame({y: np.array([row[y] for row in rows]) for y in labels}, frame)

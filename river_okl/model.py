@@ -1,8 +1,8 @@
 """River's protocol for all classes: learning, mini-batches, inspection, copies.
 
-``decision.py`` has the part of models that learn one function, ``predictive.py`` that of models that predict a
-distribution. ``learn_one`` checks all input before the model changes. A public method holds the model's lock, and so
-sees a consistent state between two samples (``_core/lock.pyx``).
+Below ``_fit``, ``decision.py`` has the part of models that learn one function, and ``predictive.py`` that of models
+that predict a distribution. ``learn_one`` checks all input before the model changes. A public method holds the model's
+lock, and so sees a consistent state between two samples (``_core/lock.pyx``).
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from river import base, utils
+from river.utils.dataframe import to_native_series
 
 from river_okl import kernels
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.store.sample import plain
 from river_okl.checks import (
+    LARGEST_TARGET,
+    LARGEST_WEIGHT,
     check_kernel,
     check_parameters,
     check_target,
+    check_weight,
     check_weights,
     of_expansion,
 )
-from river_okl.frames import frame_of, learned, rows_of
+from river_okl.frames import frame_of, label_series, learned, rows_of
 from river_okl.labels import Labels
 
 Points = list[dict[Hashable, float]]
@@ -241,6 +245,10 @@ class SupervisedModel(KernelEstimator):
         """
         raise NotImplementedError
 
+    def _fit(self, x: Any, y: Any, w: float) -> None:
+        """Learn a sample with a target or the position of a label, both checked; the model is locked."""
+        raise NotImplementedError
+
     def learn_stream(self, samples: Iterable[tuple[dict[Hashable, Any], Any]]) -> None:
         """Learn (x, y) pairs one after another."""
         for x, y in samples:
@@ -276,15 +284,40 @@ class SupervisedModel(KernelEstimator):
 
 
 class TargetModel(SupervisedModel, base.MiniBatchRegressor):
-    """A regressor."""
+    """A regressor: River's protocol above ``_fit`` and what a row of a frame is predicted."""
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            w = check_weight(w)
+        if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
+            y = check_target(y)
+        lock = self._f.lock
+        try:
+            lock.acquire()
+            self._fit(x, y, w)
+        finally:
+            lock.release()
 
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
             check_target(y)
 
+    def _predict_targets(self, rows: Any) -> NDArray[np.float64]:
+        """Return the predicted target of each row."""
+        raise NotImplementedError
+
+    @locked
+    def predict_many(self, X: Any) -> Any:
+        """Return the predicted targets of the rows of a frame."""
+        frame = frame_of(X)
+        return to_native_series(self._predict_targets(rows_of(frame, self._takes_words)), name=None, like=frame)
+
 
 class LabelModel(SupervisedModel, base.MiniBatchClassifier):
-    """A classifier and the labels seen so far."""
+    """A classifier and the labels seen so far: River's protocol above ``_fit`` and the scores of labels.
+
+    The positive label is True, 1 or +1 if it is among the first two, otherwise the second to arrive.
+    """
 
     _multiclass: Any = False  # whether it accepts a third label; a property if a parameter decides
     _merging = {"_labels": "own"}
@@ -295,6 +328,66 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
 
     def _check_many(self, targets: list[Any]) -> None:
         self._labels.check(targets, type(self).__name__, multiclass=self._multiclass)
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            w = check_weight(w)
+        lock = self._f.lock
+        try:
+            lock.acquire()
+            try:
+                position = self._labels.positions[y]
+            except (KeyError, TypeError):
+                self._fit_new_label(x, y, w)
+            else:
+                self._fit(x, position, w)
+        finally:
+            lock.release()
+
+    def _fit_new_label(self, x: Any, y: Any, w: float) -> None:
+        """Learn a sample with a new label, after checking both: a rejected sample adds no label."""
+        raise NotImplementedError
+
+    def _scores(self, x: Any) -> list[float]:
+        """Return the score of the positive label, or with more than two labels one for each."""
+        raise NotImplementedError
+
+    def _score_rows(self, rows: Any) -> NDArray[np.float64]:
+        """Return scores of each row whose sign or, in several columns, maximum is the predicted label."""
+        raise NotImplementedError
+
+    def _predicted(self, x: Any) -> int:
+        """Return the position of the predicted label; of two with the same score it is the positive one."""
+        raise NotImplementedError
+
+    @locked
+    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
+        """Return the score of the positive label; with more than two labels, a dict with the score of each."""
+        scores = self._scores(x)
+        return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
+
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
+        """Return the predicted label, one of those seen so far; None before the first."""
+        lock = self._f.lock
+        try:
+            lock.acquire()
+            names = self._labels.names
+            if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
+                return None
+            position = self._predicted(x)
+            return names[position] if len(names) >= 2 else names[0]
+        finally:
+            lock.release()
+
+    @locked
+    def predict_many(self, X: Any) -> Any:
+        """Return the predicted labels of the rows of a frame; all None before the first label."""
+        frame = frame_of(X)
+        scores = self._score_rows(rows_of(frame, self._takes_words))
+        names = self._labels.names
+        several = scores.shape[1] > 1
+        positions = scores[:, : len(names)].argmax(axis=1) if several else (scores[:, 0] >= 0.0).astype(int)
+        return label_series(names, positions, frame)
 
 
 class SumModel(SupervisedModel):

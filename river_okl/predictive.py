@@ -13,12 +13,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 from river import base, proba
-from river.utils.dataframe import to_native_series
 from scipy import special
 
 from river_okl._core.function.protocol import learn_new_label
-from river_okl.checks import check_between, check_key, check_target, check_weight
-from river_okl.frames import Rows, frame_of, label_frame, label_series, rows_of
+from river_okl.checks import check_between, check_key
+from river_okl.frames import Rows, frame_of, label_frame, rows_of
 from river_okl.model import LabelModel, SupervisedModel, TargetModel, locked
 
 
@@ -40,7 +39,7 @@ class PredictiveModel(SupervisedModel):
             The key that was given for the sample's prediction, if any.
 
         """
-        raise NotImplementedError
+        super().learn_one(self._keyed(x, key), y, w)
 
     def _keyed(self, x: Any, key: Hashable) -> Any:
         """Return the sample with its key, if any, which identifies the sample when its label arrives."""
@@ -73,12 +72,8 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         """Return mean and standard deviation of the target."""
         raise NotImplementedError
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        x = self._keyed(x, key)
-        w = check_weight(w)
-        y = check_target(y)
-        with self._f.lock:
-            self._f.learn(x, y, w)
+    def _fit(self, x: Any, y: float, w: float) -> None:
+        self._f.learn(x, y, w)
 
     @overload
     def predict_one(
@@ -157,12 +152,8 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         mean, half = self._predict_rows(rows_of(frame, self._takes_words), _deviations(coverage)).T
         return label_frame({"lower": mean - half, "upper": mean + half}, frame)
 
-    @locked
-    def predict_many(self, X: Any) -> Any:
-        """Return the predicted targets of the rows of a frame."""
-        frame = frame_of(X)
-        predictions = self._predict_rows(rows_of(frame, self._takes_words))[:, 0].copy()
-        return to_native_series(predictions, name=None, like=frame)
+    def _predict_targets(self, rows: Any) -> NDArray[np.float64]:
+        return self._predict_rows(rows)[:, 0].copy()
 
     def _predict_rows(self, rows: Rows, z: float = 1.0) -> NDArray[np.float64]:
         found = [self._half_width(row, z) for row in rows]
@@ -192,34 +183,37 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         """Raise if a sample is invalid."""
         self._probabilities(x)
 
-    def _most_probable(self, x: Any) -> int:
-        """Return the position of the most probable label; the positive label wins a tie of two."""
+    def _fit(self, x: Any, y: int, w: float) -> None:
+        self._f.learn(x, float(y), w)
+
+    def _fit_new_label(self, x: Any, y: Any, w: float) -> None:
+        self._check_many([y])
+        self._check_sample(x)
+        learn_new_label(self._labels, *self._labels.with_label(y), self._f, self._f.given, y, w)
+
+    def _scores(self, x: Any) -> list[float]:
+        """Return the log-odds of the positive label; with more than two labels, the log-probability of each."""
+        logs = [math.log(max(p, 1e-300)) for p in self._probabilities(x)]
+        return [logs[1] - logs[0]] if len(logs) == 2 else logs
+
+    def _score_rows(self, rows: Any) -> NDArray[np.float64]:
+        found = self._predict_rows(rows)
+        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
+
+    def _predicted(self, x: Any) -> int:
         probabilities = self._probabilities(x)
         if len(probabilities) == 2:
             return int(probabilities[1] >= probabilities[0])
         return probabilities.index(max(probabilities))
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        x = self._keyed(x, key)
-        w = check_weight(w)
-        with self._f.lock:
-            try:
-                position = self._labels.positions[y]
-            except (KeyError, TypeError):
-                self._check_many([y])
-                self._check_sample(x)  # a rejected sample adds no label
-                learn_new_label(self._labels, *self._labels.with_label(y), self._f, self._f.given, y, w)
-            else:
-                self._f.learn(x, float(position), w)
-
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> dict[Any, float]:
         """Return the predictive probability of each label seen so far; parameters as in `predict_one`."""
         x = self._keyed(x, key)
-        return self._named(self._probabilities(x)) if self._labels.names else {}
-
-    def _named(self, probabilities: list[float]) -> dict[Any, float]:
         names = self._labels.names
+        if not names:
+            return {}
+        probabilities = self._probabilities(x)
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
     def predict_one(
@@ -235,32 +229,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
             Identifies the sample when its label comes late; any hashable value. None: its features identify it.
 
         """
-        x = self._keyed(x, key)
-        with self._f.lock:
-            names = self._labels.names
-            if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
-                return None
-            position = self._most_probable(x)
-        return names[position] if len(names) >= 2 else names[0]
-
-    @locked
-    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """Return the log-odds of the positive label; with more than two labels, the log-probability of each."""
-        probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
-        if len(probabilities) == 2:
-            return math.log(probabilities[1]) - math.log(probabilities[0])
-        return {name: math.log(p) for name, p in zip(self._labels.names, probabilities, strict=False)}
-
-    @locked
-    def predict_many(self, X: Any) -> Any:
-        """Return the predicted labels of the rows of a frame; all None before the first label."""
-        frame = frame_of(X)
-        probabilities = self._predict_rows(rows_of(frame, self._takes_words))
-        if probabilities.shape[1] == 2:  # the positive label wins a tie
-            positions = (probabilities[:, 1] >= probabilities[:, 0]).astype(int)
-        else:
-            positions = probabilities.argmax(axis=1)
-        return label_series(self._labels.names, positions, frame)
+        return super().predict_one(self._keyed(x, key), **kwargs)
 
     @locked
     def predict_proba_many(self, X: Any) -> Any:

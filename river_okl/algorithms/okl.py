@@ -330,7 +330,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     def _check_sample(self, x: Any) -> None:
         self._f.check_sample(x)
 
-    def _most_probable(self, x: Any) -> int:
+    def _predicted(self, x: Any) -> int:
         return self._f.most_probable(x)
 
 

@@ -9,7 +9,6 @@ the same accuracy. The equations are at the head of ``_core/gaussian/posterior.p
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from river_okl._core.gaussian.posterior import INVERSE_TEMPERATURE, normal
 from river_okl._core.gaussian.process import Process
 from river_okl.checks import check_between, check_dictionary, check_positive
 from river_okl.kernels import Kernel
-from river_okl.model import Points, SumModel, locked
+from river_okl.model import Points, SumModel
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 
@@ -115,11 +114,10 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
     ):
         super().__init__(kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise)
 
-    @locked
-    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The mean of f, positive for the positive label; with more than two labels, a dict with the mean of each."""
+    def _scores(self, x: Any) -> list[float]:
+        """Return the mean of f, positive for the positive label; with more than two labels the mean of each."""
         means, _ = self._f.predict(x)
-        return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
+        return [*means]
 
     def _probabilities(self, x: Any) -> list[float]:
         means, variance = self._f.predict(x)
