@@ -1,8 +1,8 @@
 """The function that every algorithm of river_okl updates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and
-directions (coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹
-(gram.pyx).  This file keeps them consistent and reads f; ``_check`` recomputes everything by brute force.
+It is composed of the z_i with their kernel rows, K and K⁻¹ (dictionary.pyx), the α_i with their classes and
+directions (coefficients.pyx), and f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx).  This file keeps them
+consistent and reads f; ``_check`` recomputes everything by brute force.
 
 Read f, with weights for its outputs, by ``evaluate`` (a sample), ``evaluate_many`` (rows of a frame),
 ``observe`` (a sample about to be learned) or ``value`` (the last sample, after f has changed).
@@ -24,23 +24,19 @@ import numpy as np
 
 from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.function.coefficients cimport Coefficients
-from river_okl._core.function.gram cimport Gram
-from river_okl._core.function.protocol cimport Function
+from river_okl._core.function.dictionary cimport Dictionary
 from river_okl._core.function.values cimport Norms, Sums
-from river_okl._core.kernel.compiled cimport CompiledKernel
-from river_okl._core.kernel.rows cimport Rows, Tile
+from river_okl._core.kernel.rows cimport Tile
 from river_okl._core.loops cimport TILE
 from river_okl._core.simd cimport loops
-from river_okl._core.store.features cimport Features
-from river_okl._core.store.buffers cimport array_of
-from river_okl._core.store.points cimport MAX_POINTS, Points
+from river_okl._core.store.points cimport MAX_POINTS
 from river_okl._core.store.sample cimport Frame, Sample, take_row
 
 from river_okl._core.states import checked_whole
 
 
 @cython.final
-cdef class Expansion(Function):
+cdef class Expansion(Dictionary):
     """f = Σ α_i κ(z_i, ·) over river samples.
 
     Parameters
@@ -63,17 +59,12 @@ cdef class Expansion(Function):
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
-    cdef Points points
     cdef Coefficients alpha
-    cdef Gram gram_                 # or None
     cdef Norms norms
     cdef readonly object budget     # of all classes; None: no limit
     cdef object each                # the budget per class, or None
     cdef readonly bint spare
-    # scratch about the last sample; never pickled
-    cdef Sums sums
-    cdef double ald_residual        # δ² of the last sample, if ald_residual_valid
-    cdef bint ald_residual_valid
+    cdef Sums sums                  # scratch about the last sample; never pickled
 
     def __init__(
         self, tuple kernel, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1,
@@ -85,63 +76,10 @@ cdef class Expansion(Function):
             raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MAX_POINTS:,}")
         self.budget, self.spare = budget, spare
         self.each = budget if per_class else None
-        self.points = Points(Features(), None if budget is None else min(budget + spare, MAX_POINTS))
-        self.rows = Rows(self.points, CompiledKernel(kernel))
-        self.gram_ = Gram() if inverse else None
+        Dictionary.__init__(self, kernel, None if budget is None else min(budget + spare, MAX_POINTS), inverse)
         self.alpha = Coefficients(n_outputs)
         self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
         self.sums = Sums(self.rows, self.alpha)
-
-    def __len__(self):
-        return self.points.n
-
-    # The support vectors and their kernel rows ------------------------------------------------------------------------
-
-    @property
-    def births(self):
-        """When each support vector was added, as a count of additions."""
-        return self.points.births
-
-    def oldest(self):
-        """Return the position of the oldest support vector."""
-        return self.points.oldest()
-
-    def point(self, Py_ssize_t i):
-        """Return z_i as a feature dict."""
-        return self.points.point(i)
-
-    @property
-    def self_similarity(self):
-        """κ(x, x) of the last sample."""
-        self.rows.seen()
-        return self.rows.self_similarity
-
-    @property
-    def row(self):
-        """κ(z_i, x) of the last sample for every support vector, including those added since."""
-        self.rows.seen()
-        return array_of(self.rows.row, self.points.n)
-
-    @property
-    def self_similarities(self):
-        """κ(z_i, z_i) of every support vector."""
-        return self.rows.similarities()
-
-    def row_of(self, Py_ssize_t i):
-        """Return κ(z_i, z_j) for every support vector j."""
-        return self.rows.row_of(i)
-
-    def rows_of(self, positions):
-        """Return ``row_of`` each position: an array of shape (positions, support vectors)."""
-        return self.rows.rows_of(positions)
-
-    def rows_among(self, positions):
-        """Return K at the positions, (positions, positions), and f_o at each, (outputs, positions)."""
-        return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
-
-    def gram(self):
-        """Compute K."""
-        return self.rows.gram()
 
     # Values at a sample -----------------------------------------------------------------------------------------------
 
@@ -171,17 +109,11 @@ cdef class Expansion(Function):
             return self.sums.combined(0, weights)
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
-    def sample(self):
-        """Return the last sample as a dict."""
-        cdef Sample *x = self.rows.seen()
-        cdef Py_ssize_t i
-        return {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
+    cdef double observed(self, sample, Py_ssize_t target) except? -1.0:
+        """Implement ``observe``.
 
-    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """Return f(x) of a sample to be learned, along its direction.
-
-        With classes, ``target`` is the class of x, and f(x) the margin (F_y - F_r)/√2 over the rival, the
-        highest-scoring other class (the first of a tie).  x becomes the last sample and updates a data-driven γ.
+        With classes f(x) is the margin (F_y - F_r)/√2 over the rival, the highest-scoring other class (the first of a
+        tie).  x becomes the last sample and updates a data-driven γ.
         """
         cdef double value
         if (self.alpha.n_classes > 0 or target >= 0) and not 0 <= target < self.alpha.n_classes:
@@ -414,29 +346,6 @@ cdef class Expansion(Function):
         if norms is not None and self.norms.keeps_norm and not self.norms.keeps_values and self.points.n:
             self.norms.refresh_with(norms)
 
-    # Projection -------------------------------------------------------------------------------------------------------
-
-    cdef int solve(self) except -1:
-        self.rows.seen()
-        if not self.ald_residual_valid:
-            self.ald_residual = self.required().solve(self.rows.row, self.rows.self_similarity)
-            self.ald_residual_valid = True
-        return 0
-
-    cdef Gram required(self):
-        """K and K⁻¹."""
-        if self.gram_ is None:
-            raise RuntimeError("this expansion has no inverse Gram matrix: create it with inverse=True")
-        return self.gram_
-
-    cpdef double project(self) except? -1.0:
-        """Return δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
-
-        ``project``, ``absorb`` and ``projection`` share one solution.  All require a last sample and K⁻¹.
-        """
-        self.solve()
-        return self.ald_residual
-
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
         """Set f ← f + c P κ(x, ·), x the last sample: add c K⁻¹k to the coefficients, and no support vector."""
         cdef Py_ssize_t i
@@ -448,30 +357,6 @@ cdef class Expansion(Function):
             self.alpha.move(i, c / self.alpha.scale * self.gram_.solution[i], output)
         self.changed()
         return 0
-
-    @property
-    def projection(self):
-        """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
-        self.solve()
-        return array_of(self.gram_.solution, self.points.n)
-
-    def inverse_times(self, vector):
-        """K⁻¹ v"""
-        return self.required().times_vector(vector, True)
-
-    def gram_times(self, vector):
-        """Return K v."""
-        return self.required().times_vector(vector, False)
-
-    @property
-    def inverse_diagonal(self):
-        """The diagonal of K⁻¹: 1/δ² of every support vector given the others."""
-        return self.required().inverse.diagonal()
-
-    @property
-    def inverse(self):
-        """A copy of K⁻¹."""
-        return self.required().inverse.matrix()
 
     # Reading f --------------------------------------------------------------------------------------------------------
 
@@ -526,11 +411,9 @@ cdef class Expansion(Function):
         self.rows.compute_of(i, self.rows.other)
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
 
-    cpdef double similarity(self, Py_ssize_t i) except? -1.0:
-        """Return κ(z_i, x) of the last sample x."""
-        self.rows.seen()
-        self.points.check_position(i)
-        return self.rows.row[i]
+    def rows_among(self, positions):
+        """Return K at the positions, (positions, positions), and f_o at each, (outputs, positions)."""
+        return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
 
     # Choosing one (choice.pyx), of ties the oldest: requires a support vector -----------------------------------------
 

@@ -223,8 +223,8 @@ cdef class FourierExpansion(Function):
         self.look(sample)
         return [scale * self.features.z[i] for i in range(self.size)]
 
-    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """Return f(x) of a sample to be learned, along its direction, as in ``Expansion``.
+    cdef double observed(self, sample, Py_ssize_t target) except? -1.0:
+        """Implement ``observe``, as in ``Expansion``.
 
         A change of γ by this sample takes effect with the next one.
         """

@@ -39,8 +39,11 @@ cdef class Function:
         """The last sample, as an argument for other readers in the same step: see ``Given`` in sample.pyx."""
         return self.rows.given()
 
-    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """Return f(x) of a sample to be learned, along its direction."""
+    def observe(self, sample, Py_ssize_t target=-1):
+        """Return f(x) of a sample to be learned, along its direction; with classes, ``target`` is the class of x."""
+        return self.observed(sample, target)
+
+    cdef double observed(self, sample, Py_ssize_t target) except? -1.0:
         raise NotImplementedError
 
     cdef Py_ssize_t count_classes(self) noexcept:
@@ -50,7 +53,7 @@ cdef class Function:
 cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize_t position) except? -1.0:
     """Return ``f.observe`` of a sample whose label has this position, and update the calibration with its margin."""
     cdef bint classes = f.count_classes() > 0
-    cdef double value = f.observe(sample, position if classes else -1)
+    cdef double value = f.observed(sample, position if classes else -1)
     calibration.update(value if classes or position else -value)
     return value
 
@@ -62,7 +65,7 @@ def learn_targets(step, Function f, Frame frame, list targets, list weights):
         try:
             f.lock.acquire()
             frame.row = i
-            step(f, targets[i], f.observe(frame), weights[i])
+            step(f, targets[i], f.observed(frame, -1), weights[i])
         finally:
             f.lock.release()
 
