@@ -325,7 +325,8 @@ def choice(
     to: argparse.ArgumentParser, option: str, names: Sequence[str], default: Sequence[str] | None = None
 ) -> None:
     """An option for some of these names; all of them, or the default, if it is not given."""
-    to.add_argument(option, nargs="+", choices=names, default=default or names, metavar="NAME", help=", ".join(names))
+    shown = ", ".join(names).replace("%", "%%")
+    to.add_argument(option, nargs="+", choices=names, default=default or names, metavar="NAME", help=shown)
 
 
 @functools.cache

@@ -609,7 +609,7 @@ WRONG = {  # part: array, and the place in it
         "seen": [np.zeros((2, 3))], "seen 0 0": [-1.0], "mean 0 0": [math.nan], "variance 0 0": [-1.0],
         "counts 0": [-1.0], "fit 0": [0.0],
     },
-    "stack": {"coefficients": [np.zeros(3)], "covariance 0 0": [math.inf]},
+    "stack": {"ridge coef": [np.zeros(3)], "ridge covariance 0": [math.inf]},
     "today": {"log_weights 0": [1.0, math.nan]},
     "then": {"log_weights": [np.zeros(3)]},
     "regression today": {

@@ -304,10 +304,11 @@ def test_altered_hashes_are_rejected(cls):
             small(cls)._f.restore(state | {"words": wrong})
 
 
+@pytest.mark.parametrize("seed", [2, 3, 7])
 @each_mixture
-def test_models_with_words_are_merged(cls):
-    """Each shard has strings that the others lack."""
-    rng = random.Random(2)
+def test_models_with_words_are_merged(cls, seed):
+    """Each shard has strings that the others lack, and all the latest samples are of the others."""
+    rng = random.Random(seed)
 
     def shard(words):
         model = cls()

@@ -35,6 +35,7 @@ cdef class Triangle(Owner):
     cdef void mirror(self) noexcept nogil
     cdef void move(self, double weight, const double *v) noexcept nogil
     cdef void settle(self) noexcept nogil
+    cdef void copy(self, Triangle other) noexcept nogil
     cdef void grow(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void erase(self, Py_ssize_t i) noexcept nogil

@@ -183,6 +183,12 @@ cdef class Triangle(Owner):
             linalg.rank_one(self.numbers, self.capacity, self.n, self.weight, self.waiting)
         self.weight = 0.0
 
+    cdef void copy(self, Triangle other) noexcept nogil:
+        """Copy another matrix of the same capacity."""
+        other.settle()
+        self.n, self.weight = other.n, 0.0
+        memcpy(self.numbers, other.numbers, self.capacity * self.capacity * 8)
+
     cdef void grow(self) noexcept nogil:
         """Append a row and a column of zeros."""
         self.settle()

@@ -33,6 +33,7 @@ NEWCOMER = 2.0  # below the largest log-weight, as in _core/mixture/expert.pyx
 MEMORY = 8192  # samples
 DRIFT = "before", "trend", "rising", "follows"  # running statistics that followed
 FULL = 5.0  # reach of a feature at first, as in _core/mixture/diagonal.pyx
+LINEAR_INPUTS = 128  # of the regression of OKLRegressor
 FIRST = 11  # predictions of the processes, the pool and linear models; those of neighbours and forests followed
 
 
@@ -81,15 +82,24 @@ def _of_targets(f: Any, old: State) -> State:
         "reaches": np.full(n, FULL),
     }
     today = new["today"] | {name: old["today"][name] for name in ("log_weights", "residuals")}
+    linear = old["linear"] | {"ridge": _ridge(old["linear"]["ridge"], min(n + 1, LINEAR_INPUTS))}
+    causes = len(new["intervals"]["scale"]["coef"])
     return {
         **new,
         **{name: old[name] for name in (*KEPT, *OF_TARGETS)},
         **_with_features(new, old),
         "target": _numbers(old["target"]),
         **_with_points(f, old, ("processes",)),
+        "linear": linear,
+        "intervals": old["intervals"] | {"scale": _ridge(old["intervals"]["scale"], causes)},
         "diagonal": new["diagonal"] | diagonal,
         "today": today,
     }
+
+
+def _ridge(old: State, n: int) -> State:
+    """Return a regression, which had room for more than its n inputs."""
+    return {"coef": old["coef"][:n], "covariance": old["covariance"][: n * (n + 1) // 2]}
 
 
 def _with_features(new: State, old: State) -> State:

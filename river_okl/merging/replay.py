@@ -22,6 +22,10 @@ from river_okl.model import LabelModel
 
 MODELS = OKL, OKLDetector
 
+# Neighbours are searched among the LATEST samples, which would all be of other models: some of its own are learned once
+# more. Experts are weighted on the last ones, which must be new: what was learned before is predicted too well.
+LATEST, SCORED, REMINDERS = 512, 384, 64
+
 TESTED = 200  # latest samples of each shard on which the result is compared with the shard
 ENOUGH = 500  # samples of each shard; with fewer, shards fit their own samples better because they overfit
 DOUBTFUL, CHANCE = 1.5, 0.05  # a warning is due beyond this ratio of losses, and this share of the targets' spread
@@ -66,7 +70,10 @@ def merged(shards: Shards) -> Any:
         # the memory would have none of its own samples any more: the latest are learned once more, with the others'
         known[most] = known[most][-max(1, limit // len(active)) :]
         others = active
-    _learn(model, _in_turn(known[i] for i in others))
+    learned = _in_turn(known[i] for i in others)
+    if most not in others and len(learned) >= LATEST:
+        learned[-SCORED:-SCORED] = known[most][-REMINDERS:]
+    _learn(model, learned)
     if tested:
         every = [each for samples in tested.values() for each in samples]
         _compare(own, _losses(model, every), [each.y for each in every], isinstance(model, LabelModel))

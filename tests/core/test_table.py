@@ -232,22 +232,22 @@ def test_declarations_that_are_rejected(message, name, axes, options):
 
 
 def with_parts():
-    """A table with numbers, what is in units of a target, a triangle, and a table of its own."""
+    """A table with numbers, what is in units of a target, and a table of its own with a matrix."""
     table = Loose()
     table.declare(table.address(0), "seen", (), dtype="i8", default=3, low=0, high=9)
     table.declare(table.address(1), "error", (), default=2.0, low=0.5, high=10.0, power=1)
     table.declare(table.address(2), "squares", (2,), default=3.0, low=0.5, high=40.0, power=2)
     part = table.contain("part", Loose())
-    part.declare(part.address(0), "matrix", (3, 3), default=1.0, triangle=True)
+    part.declare(part.address(0), "matrix", (3, 3), default=1.0)
     return table
 
 
-def test_numbers_triangles_and_parts_are_saved():
+def test_numbers_and_parts_are_saved():
     table = with_parts()
     state = table.state()
     assert (state["seen"], type(state["seen"])) == (3, int) and (state["error"], type(state["error"])) == (2.0, float)
-    assert state["part"]["matrix"].tolist() == [1.0] * 6
-    state |= {"seen": 5, "error": 0.5, "part": {"matrix": np.arange(6.0)}}
+    assert state["part"]["matrix"].tolist() == [[1.0] * 3] * 3
+    state |= {"seen": 5, "error": 0.5, "part": {"matrix": np.arange(9.0).reshape(3, 3)}}
     table.restore(state)
     table._check()
     assert snapshot(table.state()) == snapshot(state)
@@ -258,7 +258,7 @@ def test_numbers_triangles_and_parts_are_saved():
     [
         *({"seen": value} for value in (10, 5.0, True)),
         *({"error": value} for value in (0.0, 1, float("nan"))),
-        *({"part": {"matrix": value}} for value in (np.ones(9), np.full(6, np.inf))),
+        *({"part": {"matrix": value}} for value in (np.ones(9), np.full((3, 3), np.inf))),
     ],
 )
 def test_wrong_numbers_and_parts_are_rejected(wrong):
@@ -285,7 +285,8 @@ def test_what_is_discarded_has_no_unit_any_more():
 
 def test_a_table_becomes_another_one():
     one, other = with_parts(), with_parts()
-    other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})
+    part = {"matrix": np.arange(9.0).reshape(3, 3)}
+    other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": part})
     state = snapshot(other.state())
     one.copy(other)
     assert snapshot(one.state()) == snapshot(other.state()) == state

@@ -339,26 +339,41 @@ class Kernel:
         self.novel = self.ald_residual > self.least * (1.0 + self.jitter) * self.own
 
 
-class Stack:
+class Ridge:
+    """Bayesian linear regression."""
+
+    def __init__(self, n, prior, drift):
+        self.beta, self.P, self.prior, self.drift = np.zeros(n), prior * np.eye(n), prior, drift
+
+    def ask(self, u):
+        self.u, self.m = np.asarray(u), float(self.beta @ u)
+
+    def learn(self, y, noise):
+        gain = self.P @ self.u / (noise + self.u @ self.P @ self.u)
+        self.beta = self.beta + gain * (y - self.m)
+        self.P = self.P - np.outer(gain, self.u @ self.P)
+        self.let_drift()
+
+    def let_drift(self):
+        self.P = self.P + self.drift * np.diag(np.diag(self.P) < self.prior)
+
+
+class Stack(Ridge):
     """Logistic regression on the experts' log-odds, with their weights as offset."""
 
     def __init__(self):
-        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
+        super().__init__(EXPERTS + 1, 1.0, 1e-5)
 
     def ask(self, p, weight):
         p = np.clip(p, 1e-3, 1.0 - 1e-3)
-        self.odds = np.append(np.log(p / (1.0 - p)), 1.0)
-        score = self.odds @ (self.beta + np.append(weight, 0.0))
-        self.variance = self.odds @ self.P @ self.odds
-        self.p = sigmoid(score / math.sqrt(1.0 + math.pi / 8.0 * self.variance))
+        super().ask(np.append(np.log(p / (1.0 - p)), 1.0))
+        score = self.m + self.u @ np.append(weight, 0.0)
+        self.p = sigmoid(score / math.sqrt(1.0 + math.pi / 8.0 * self.u @ self.P @ self.u))
         return self.p
 
     def learn(self, c, w):
         curvature = max(self.p * (1.0 - self.p), 0.01) * min(w, 10.0)
-        gain = self.P @ self.odds / (1.0 / curvature + self.variance)
-        self.beta = self.beta + gain * (c - self.p) * min(w, 10.0) / curvature
-        self.P = self.P - np.outer(gain, self.odds) @ self.P
-        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
+        super().learn(self.m + (c - self.p) * min(w, 10.0) / curvature, 1.0 / curvature)
 
 
 class StackOfMany(Stack):
@@ -374,23 +389,7 @@ class StackOfMany(Stack):
         seen = np.where(self.p >= 1e-3, self.p, 0.0)
         self.P = np.linalg.inv(np.linalg.inv(self.P) + min(w, 10.0) * (seen * off) @ off.T)
         self.beta = self.beta + min(w, 10.0) * self.P @ off[:, c]
-        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
-
-
-class Ridge:
-    """Bayesian linear regression."""
-
-    def __init__(self, n, prior, drift):
-        self.beta, self.P, self.prior, self.drift = np.zeros(n), prior * np.eye(n), prior, drift
-
-    def ask(self, u):
-        self.u, self.m = np.asarray(u), float(self.beta @ u)
-
-    def learn(self, y, noise):
-        gain = self.P @ self.u / (noise + self.u @ self.P @ self.u)
-        self.beta = self.beta + gain * (y - self.m)
-        self.P = self.P - np.outer(gain, self.u @ self.P)
-        self.P = self.P + self.drift * np.diag(np.diag(self.P) < self.prior)
+        self.let_drift()
 
 
 class Regression:

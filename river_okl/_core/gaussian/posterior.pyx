@@ -460,10 +460,8 @@ cdef class Posterior(Owner):
         """Copy μ, S and the noise of another posterior with as many points and columns and the same prior variance."""
         cdef Py_ssize_t ld = self.covariance.capacity
         other.settle()
-        other.covariance.settle()
         self.waits, self.shrink = False, 1.0
-        self.covariance.n, self.covariance.weight = other.covariance.n, 0.0
-        memcpy(self.covariance.numbers, other.covariance.numbers, ld * ld * 8)
+        self.covariance.copy(other.covariance)
         memcpy(self.means, other.means, self.columns * ld * 8)
         self.factor, self.noise = other.factor, other.noise
 

@@ -99,7 +99,7 @@ cdef class TargetTrees(Trees):
             residual[i] -= <float> self.linear.ridge.coef[0]
         for c in range(self.first, self.latest.column.n):
             place = self.latest.place[c]
-            if 0 <= place < self.linear.ridge.size - 1:
+            if 0 <= place < self.linear.ridge.per_input.n - 1:
                 subtract_term(
                     self.latest.values + c * room + first, n, <float> self.linear.ridge.coef[1 + place], most, residual
                 )

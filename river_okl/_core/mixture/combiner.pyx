@@ -49,7 +49,7 @@ cdef class Combiner(Table):
         inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(p[self.linear.first]), 1.0
         for i in range(self.n_others):
             inputs[PROCESSES + 2 + i] = bounded(p[self.first_other + i])
-        self.stack.ask(PROCESSES + 2 + self.n_others)
+        self.stack.ask()
         return self.stack.mean
 
     cdef void mix(self, double linear, double *mean, double *variance) noexcept:

@@ -70,7 +70,7 @@ cdef class Intervals(Expert):
         cdef Py_ssize_t i
         for i in range(CAUSES):
             self.scale.inputs[i] = inputs[i]
-        self.scale.ask(CAUSES)
+        self.scale.ask()
         return size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
 
     cdef void issue(self, double deviation, double noise, bint new, Issued *issued) noexcept:
@@ -105,7 +105,7 @@ cdef class Intervals(Expert):
         self.run = self.run + 1 if error > LARGEST_ERROR * self.size else 0
         if self.run >= RUN:
             self.restart(error)
-            self.scale.ask(CAUSES)
+            self.scale.ask()
         self.seen += 1
         rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
         if y.late < self.seen:

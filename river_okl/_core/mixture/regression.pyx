@@ -1,9 +1,9 @@
 """For a target: a Bayesian linear regression on the features."""
 
 from libc.math cimport fmax
-from libc.string cimport memcpy
 
 from river_okl._core.inputs cimport convert_coefficients, convert_covariance, inputs_of
+from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport DISCOUNT, Outcome, with_residual
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Conversion
@@ -15,43 +15,23 @@ cdef double LEAST_RESIDUAL = 1e-4   # of the running squared residual
 cdef double LEAST_NOISE = 0.01      # variance
 
 
-cdef Py_ssize_t inputs_for(Py_ssize_t places) noexcept:
-    """Return the number of inputs that a ridge regression has room for, if the scaler counts this many features."""
-    cdef Py_ssize_t room = 8
-    while room < min(places + 1, LINEAR_INPUTS):
-        room *= 2
-    return room
-
-
 cdef class Regression(Expert):
     """One prediction, from the first features of a scaler, for a target in units of its standard deviation."""
 
     def __init__(self, Scaler scaler):
         self.name, self.rows = "linear", 1
         self.scaler = scaler
-        self.ridge = self.contain("ridge", Ridge(inputs_for(0), *LINEAR))
+        self.ridge = self.contain("ridge", Ridge(1, *LINEAR))
         self.declare(<size_t> &self.residual, "residual", (), default=1.0, low=LEAST_RESIDUAL, power=2)
         self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cpdef int reserve(self) except -1:
-        """Make room for inputs, between the prediction of a sample and its step, too."""
-        cdef Ridge before = self.ridge
-        cdef Py_ssize_t i, size = inputs_for(self.scaler.n)
-        if size <= before.size:
-            return 0
-        self.parts = ()
-        self.ridge = self.contain("ridge", Ridge(size, *LINEAR))
-        for i in range(before.size):
-            memcpy(self.ridge.covariance + i * size, before.covariance + i * before.size, (i + 1) * 8)
-        memcpy(self.ridge.coef, before.coef, before.size * 8)
-        memcpy(self.ridge.inputs, before.inputs, before.size * 8)
-        memcpy(self.ridge.h, before.h, before.size * 8)
-        self.ridge.n, self.ridge.mean = before.n, before.mean
-        return 0
+        """Add inputs for new features, between the prediction of a sample and its step, too."""
+        return self.ridge.extend(min(self.scaler.n + 1, LINEAR_INPUTS))
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        inputs_of(x, self.ridge.size, self.ridge.inputs)
-        self.ridge.ask(min(self.scaler.n + 1, self.ridge.size))
+        inputs_of(x, self.ridge.per_input.n, self.ridge.inputs)
+        self.ridge.ask()
         p[0] = self.ridge.mean
         return 0
 
@@ -66,20 +46,21 @@ cdef class Regression(Expert):
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t i
-        for i in range(self.ridge.size):
+        for i in range(self.ridge.per_input.n):
             self.ridge.coef[i] *= ratio
         self.ridge.coef[0] += shift
         self.ridge.mean = ratio * self.ridge.mean + shift
 
     cdef int change_units(self, Axis axis, const Conversion *to) except -1:
-        cdef Py_ssize_t n = self.ridge.size
-        convert_coefficients(to, n, self.ridge.coef)
-        convert_covariance(to, n, self.ridge.covariance, n, self.ridge.h)
+        cdef Triangle covariance = self.ridge.covariance
+        covariance.settle()
+        convert_coefficients(to, covariance.n, self.ridge.coef)
+        convert_covariance(to, covariance.n, covariance.numbers, covariance.capacity, self.ridge.h)
 
     cpdef void forget(self, Axis axis, list items) noexcept:
         cdef Py_ssize_t place
         for place in items:
-            if place < self.ridge.size - 1:
+            if place < self.ridge.per_input.n - 1:
                 self.ridge.restart(1 + place)
 
     def names(self):

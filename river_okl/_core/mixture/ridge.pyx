@@ -1,74 +1,111 @@
-"""Online linear regression: for the combiner, the correction of the vote and the scale of intervals."""
+"""Online linear regression, whose learning never stops: for the regression on the features, both stacks, the correction
+of the vote and the scale of intervals."""
 
 from libc.math cimport fmax
 from libc.string cimport memset
 
 import numpy as np
 
+from river_okl._core.inputs cimport INPUTS
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.buffers cimport viewed
 
-from river_okl._core.states import LARGEST_MEAN
+from river_okl._core.states import LARGEST_MEAN, checked_numbers
 
 
 cdef class Ridge(Table):
-    """Bayesian linear regression, by recursive least squares: coefficients of at most ``max_inputs`` inputs
-    and their covariance.
+    """Bayesian linear regression, by recursive least squares: the coefficients of n inputs, and their covariance.
 
     A variance starts as ``prior``.  While it is smaller, it grows by ``drift`` per step, so that learning never stops.
     """
 
-    def __init__(self, Py_ssize_t max_inputs, double prior, double drift):
-        cdef Py_ssize_t i
-        self.size = (max_inputs + 7) // 8 * 8
+    def __init__(self, Py_ssize_t n, double prior, double drift):
         self.prior, self.drift = prior, drift
-        self.declare(<size_t> &self.coef, "coef", (self.size,), low=-LARGEST_MEAN, high=LARGEST_MEAN)
-        self.declare(<size_t> &self.covariance, "covariance", (self.size, self.size), triangle=True)
-        self.scratch(<size_t> &self.n, (), dtype=np.intp)
-        self.scratch(<size_t> &self.inputs, (self.size,))
-        self.scratch(<size_t> &self.h, (self.size,))
+        self.per_input, self.covariance = Axis("input"), Triangle(n)
+        self.declare(<size_t> &self.coef, "coef", (self.per_input,), low=-LARGEST_MEAN, high=LARGEST_MEAN)
+        self.scratch(<size_t> &self.inputs, (self.per_input,))
+        self.scratch(<size_t> &self.h, (self.per_input,))
         self.scratch(<size_t> &self.mean, ())
-        for i in range(self.size):
-            self.restart(i)
+        self.extend(n)
+
+    cdef int extend(self, Py_ssize_t n) except -1:
+        """Add inputs until there are n."""
+        cdef Py_ssize_t i
+        self.covariance.extend(n, INPUTS)
+        self.grow(self.per_input, self.covariance.capacity)
+        for i in range(self.per_input.n, n):
+            self.covariance.numbers[i * self.covariance.capacity + i] = self.prior
+        self.per_input.n = max(n, self.per_input.n)
+        return 0
+
+    cdef int begin(self, Py_ssize_t n) except -1:
+        """Reset to n inputs, all with their prior."""
+        memset(self.coef, 0, self.per_input.n * 8)
+        self.covariance.clear()
+        self.per_input.n = 0
+        return self.extend(n)
 
     cdef void restart(self, Py_ssize_t i) noexcept:
         """Reset the coefficient of input i to its prior."""
-        cdef Py_ssize_t j
         self.coef[i] = 0.0
-        memset(self.covariance + i * self.size, 0, i * 8)
-        for j in range(i + 1, self.size):
-            self.covariance[j * self.size + i] = 0.0
-        self.covariance[i * self.size + i] = self.prior
+        self.covariance.erase(i)
+        self.covariance.numbers[i * self.covariance.capacity + i] = self.prior
 
-    cdef void ask(self, Py_ssize_t n) noexcept:
-        """Predict from the first n inputs: set ``mean``."""
-        self.n = n
-        linalg.symmetric_times(self.covariance, self.size, n, 1.0, self.inputs, 0.0, self.h)
-        self.mean = linalg.dot(self.coef, self.inputs, n)
+    cdef void ask(self) noexcept:
+        """Predict from ``inputs``: set ``mean``."""
+        self.covariance.times(1.0, self.inputs, self.h)
+        self.mean = linalg.dot(self.coef, self.inputs, self.per_input.n)
+
+    cdef double absorb(self, const double *inputs, double noise) noexcept:
+        """Count an observation with this variance of its noise in the covariance, given ``h`` of its inputs; return
+        the gain, by which its residual times ``h`` is the step of the coefficients."""
+        cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, inputs, self.per_input.n)))
+        self.covariance.move(-gain, self.h)
+        return gain
+
+    cdef void let_drift(self) noexcept:
+        """Let variances grow; a step ends with it."""
+        cdef Triangle own = self.covariance
+        cdef double *variance
+        cdef Py_ssize_t i
+        for i in range(self.per_input.n):
+            variance = own.numbers + i * (own.capacity + 1)
+            if variance[0] + own.weight * own.waiting[i] * own.waiting[i] < self.prior:
+                variance[0] += self.drift
 
     cdef void learn(self, double residual, double noise) noexcept:
         """Take a step, given the residual of the last prediction and the variance of the noise."""
-        cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
+        cdef double gain = self.absorb(self.inputs, noise)
         cdef Py_ssize_t i
-        for i in range(self.n):
+        for i in range(self.per_input.n):
             self.coef[i] += gain * residual * self.h[i]
-        linalg.rank_one(self.covariance, self.size, self.n, -gain, self.h)
-        for i in range(self.n):
-            if self.covariance[i * self.size + i] < self.prior:
-                self.covariance[i * self.size + i] += self.drift
+        self.let_drift()
 
     cdef void rescale_coefficients(self, const double *factors) noexcept:
-        """Multiply the first n coefficients by factors, and their covariance accordingly."""
+        """Multiply the coefficients by factors, and their covariance accordingly."""
         cdef Py_ssize_t i, j
         cdef double *row
-        for i in range(self.n):
+        self.covariance.settle()
+        for i in range(self.per_input.n):
             self.coef[i] *= factors[i]
-            row = self.covariance + i * self.size
+            row = self.covariance.numbers + i * self.covariance.capacity
             for j in range(i + 1):
                 row[j] *= factors[i] * factors[j]
 
+    cpdef void copy(self, Table other) noexcept:
+        Table.copy(self, other)
+        self.covariance.copy((<Ridge> other).covariance)
+
+    def state(self):
+        return Table.state(self) | {"covariance": self.covariance.state()}
+
+    def restore(self, dict state):
+        Table.restore(self, state)
+        n = self.per_input.n
+        triangle = checked_numbers("the covariance of a regression", state["covariance"], (n * (n + 1) // 2,))
+        self.covariance.restore(triangle, n)
+
     def _check(self):
         Table._check(self)
-        covariance = viewed(self.covariance, self.size * self.size, np.dtype("f8")).reshape(self.size, self.size)
-        variances = np.linalg.eigvalsh(covariance, UPLO="L")
+        assert self.covariance.n == self.per_input.n
+        variances = np.linalg.eigvalsh(self.covariance.matrix())
         assert variances[0] > -1e-12 * max(1.0, variances[-1]), "a covariance is positive"

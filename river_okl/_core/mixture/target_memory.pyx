@@ -107,7 +107,7 @@ cdef class TargetMemory(Memory):
         """Return the variance of the linear regression's term of a column."""
         cdef Py_ssize_t place = self.latest.place[column]
         cdef double coef
-        if not 0 <= place < self.linear.ridge.size - 1:
+        if not 0 <= place < self.linear.ridge.per_input.n - 1:
             return 0.0
         coef = self.linear.ridge.coef[1 + place]
         return coef * coef * self.distances.squares[place] / fmax(self.distances.samples, 1.0)

@@ -68,7 +68,7 @@ cdef class Vote(Table):
             self.ridge.inputs[i] = fmin(
                 fmax((self.number(p, own, i) - own.mixed) / self.size[i], -FARTHEST), FARTHEST
             )
-        self.ridge.ask(self.n)
+        self.ridge.ask()
 
     cdef double correct(self, const double *p, const Judged *own) noexcept:
         """Return the correction, from the predictions, the stack and the mean of the mixture."""

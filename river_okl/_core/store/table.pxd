@@ -41,7 +41,7 @@ cdef class Array:
     cdef readonly double low, high
     cdef readonly int power         # power of the target's unit in which its values are
     cdef readonly int of_feature    # power of the unit of the feature that they are of
-    cdef bint triangle, scratch
+    cdef bint scratch
     cdef Py_ssize_t offset          # in the table: of the pointer to the buffer, or of the number itself
     cdef Py_ssize_t item            # bytes of a cell
     cdef char blank[8]              # default value of a cell

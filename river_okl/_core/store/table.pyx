@@ -72,10 +72,10 @@ cdef class Array:
 
     def __init__(
         self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, int power,
-        int of_feature, bint triangle, bint scratch
+        int of_feature, bint scratch
     ):
         self.offset, self.name, self.n_axes = offset, name, len(axes)
-        self.power, self.of_feature, self.triangle, self.scratch = power, of_feature, triangle, scratch
+        self.power, self.of_feature, self.scratch = power, of_feature, scratch
         for k, axis in enumerate(axes):
             self.axes[k] = axis
         self.dtype, self.low, self.high = np.dtype(dtype), low, high
@@ -127,7 +127,7 @@ cdef class Table(Owner):
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
-        high=LARGEST_NUMBER, int power=0, int of_feature=0, triangle=False, scratch=False
+        high=LARGEST_NUMBER, int power=0, int of_feature=0, scratch=False
     ):
         """Declare an array of the state, or a number.
 
@@ -149,8 +149,6 @@ cdef class Table(Owner):
             Power of the target's unit in which the values are: 1 for errors, 2 for squared errors.
         of_feature
             The same for the unit of a feature, of an array with the axis of features.
-        triangle
-            Whether the array is a symmetric matrix of fixed size: only its lower triangle is used and saved.
         """
         cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
         cdef Array array
@@ -167,7 +165,7 @@ cdef class Table(Owner):
             raise ValueError(f"{name} has an axis that splits a function, which consists of floats, not of {dtype}")
         self.axes += tuple([axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes])
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
-        key = offset, name, numbers, dtype, default, low, high, power, of_feature, triangle, scratch
+        key = offset, name, numbers, dtype, default, low, high, power, of_feature, scratch
         if key not in shared:
             shared[key] = Array(*key)
         array = shared[key]
@@ -457,8 +455,6 @@ cdef class Table(Owner):
     cdef object saved(self, Array array):
         """Return an array as it is in a state."""
         cells = self.cells(array)
-        if array.triangle:
-            return cells[np.tri(len(cells), dtype=bool)]
         return cells.copy() if array.n_axes else cells.item()
 
     cdef int check_saved(self, Array array, dict state) except -1:
@@ -469,8 +465,7 @@ cdef class Table(Owner):
             if type(state[name]) is not kind or not array.low <= state[name] <= array.high:
                 raise ValueError(f"{name} is {state[name]!r}")
             return 0
-        size = shape[0] * (shape[0] + 1) // 2 if array.triangle else shape
-        checked_array(state, name, array.dtype, size, array.low, array.high)
+        checked_array(state, name, array.dtype, shape, array.low, array.high)
         return 0
 
     def state(self):
@@ -488,8 +483,7 @@ cdef class Table(Owner):
         for array in declared:
             self.check_saved(array, state)
         for array in declared:
-            cells = self.cells(array)
-            cells[np.tri(len(cells), dtype=bool) if array.triangle else ...] = state[array.name]
+            self.cells(array)[...] = state[array.name]
         for part in self.parts:
             part.restore(state[part.name])
         self.update_derived()
