@@ -583,7 +583,7 @@ def test_rare(tmp_path, monkeypatch):
 
 
 def test_targets(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.targets.ROWS", 600)
+    monkeypatch.setattr("benchmarks.targets.ROWS", 400)
     monkeypatch.setattr("benchmarks.targets.LATE", 300)
     for name, rows in (
         *(("DRIFTING", 2000), ("NEW", 1000), ("JUDGED", 1500), ("PAST", 500), ("AFTER", 100), ("BAGS", 300)),

@@ -451,7 +451,7 @@ def test_that_a_model_was_saved_changes_nothing(cls, seed):
     rng, most = random.Random(seed), (1, 5, 40, 1024)[seed]
     model, saved, resumed = (small(cls, pending=most) for _ in range(3))
     xs = [{"a": 1.55}, {"b": -1.0, "c": 2.0}, {}]
-    for t in range(300):
+    for t in range(180):
         x, y, action = xs[rng.randrange(len(xs)) if t % 60 < 20 else t // 60 % 3], int(rng.random() < 0.7), rng.random()
         assert ask(saved, {"a": 0.5}) == ask(resumed, {"a": 0.5}) == ask(model, {"a": 0.5}), t
         for each in (model, saved, resumed):
