@@ -590,7 +590,7 @@ def test_targets(tmp_path, monkeypatch):
         *(("OF_SHARD", 200), ("RUNS", 2)),
     ):
         monkeypatch.setattr(f"benchmarks.targets.{name}", rows)
-    text = page(tmp_path, "targets", "--events", "2 % of size 50", "--noise", "by a string")
+    text = page(tmp_path, "targets", "--events", "2 % of size 50", "--noise", "by a string", "--drift", "drift, 2,000")
     assert text.count("\n| 2 % of size 50 | ") == 3 and text.count("\n| by a string | ") == 1 and "nan" not in text
     for row in ("sign", "200 words that turn over", "strings and gaps"):
         assert text.count(f"\n| {row} | ") == 1
