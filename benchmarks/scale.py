@@ -6,13 +6,13 @@ as on Ray's workers (tests/test_distributed.py).
 
 from __future__ import annotations
 
+import argparse
 import collections
 import copy
 import itertools
 import multiprocessing
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -214,7 +214,10 @@ def of_speed(report: runner.Report) -> None:
 PARTS = {"accuracy": of_streams, "boxes": of_boxes, "many": of_many, "drift": of_drift, "speed": of_speed}
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="The cost and gain of several workers; all of it takes half an hour.")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    chosen = parser.parse_args().parts
     intro = f"`python -m benchmarks.scale`. {runner.machine()} At {runner.commit()}."
     out = runner.Report(runner.RESULTS / "scale.md", "Beyond one machine", intro)
-    for part in sys.argv[1:] or PARTS:
+    for part in chosen:
         PARTS[part](out)

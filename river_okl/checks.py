@@ -57,6 +57,18 @@ def as_float(value: Any) -> float:
         return math.nan
 
 
+def own_number(value: Any) -> Any:
+    """Return a number of another type as Python's own, with which a model computes; anything else as it is.
+
+    NumPy's numbers would overflow or wrap in the arithmetic of a step.
+    """
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else as_float(value)
+
+
 def check_positive(
     name: str, value: Any, *, zero: bool = False, infinite: bool = False, largest: float = LARGEST_PARAMETER
 ) -> None:

@@ -8,6 +8,7 @@ the difference between the two predictions, so the contributions add up to that 
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -244,8 +245,16 @@ def _asked(model: Any) -> Asked:
         asked: Asked = model._asked()
         return asked
     if isinstance(model, compose.Pipeline):
-        last = _asked([*model.steps.values()][-1])
-        return last._replace(ask=lambda rows: last.ask([model.transform_one(row) for row in rows]))
+        *steps, final = model.steps.values()
+        last = _asked(final)
+
+        def ask(rows: list[Row]) -> NDArray[np.float64]:
+            transformers = copy.deepcopy(steps)  # some, such as Lags, remember what they have transformed
+            for transformer in transformers:
+                rows = [transformer.transform_one(row) for row in rows]
+            return last.ask(rows)
+
+        return last._replace(ask=ask)
     if isinstance(model, compose.TargetTransformRegressor):
         inner = _asked(model.regressor)
         return inner._replace(ask=lambda rows: np.vectorize(model.inverse_func, otypes=[float])(inner.ask(rows)))

@@ -79,7 +79,7 @@ class LateLabels:
         self.most = most
         self._asked = self._answered = 0  # so far
         # the first time of each kind that was asked; only what can be compared with all of them is accepted
-        self._kinds: dict[tuple[Any, ...], Any] = {}
+        self._kinds: dict[str, Any] = {}
         # number of the call of ``ask``, sample, time; the first item of a dict with many deleted ones is found slowly
         self._waiting: collections.OrderedDict[Hashable, tuple[int, Any, Any]] = collections.OrderedDict()
         # a heap: number of the call of ``ask`` or ``label``, key, sample, label, time
@@ -123,9 +123,10 @@ class LateLabels:
             _, key, x, y, _ = heapq.heappop(self._labelled)
             yield key, x, y
 
-    def _kind(self, time: Any) -> tuple[Any, ...]:
+    def _kind(self, time: Any) -> str:
         """Return the kind of a time; raise if it cannot be compared with every kind that was asked."""
-        kind = type(time), getattr(time, "dtype", None), getattr(time, "tzinfo", None) is None
+        of, naive = type(time), getattr(time, "tzinfo", None) is None
+        kind = f"{of.__module__}.{of.__qualname__} {getattr(time, 'dtype', '')} {naive}"
         if kind not in self._kinds:
             # one is not enough: a datetime64[D] can be compared with a date and a datetime64[s], but not these two
             for other in self._kinds.values():

@@ -31,6 +31,7 @@ from river_okl.checks import (
     check_weight,
     check_weights,
     of_expansion,
+    own_number,
 )
 from river_okl.frames import frame_of, label_series, learned, rows_of
 from river_okl.labels import Labels
@@ -56,12 +57,14 @@ def locked(method: Method) -> Method:
 
 
 def _with_known_names(construct: Method) -> Method:
-    """Make a constructor check the names of its parameters, unless another class's constructor calls it."""
+    """Make a constructor check the names of its parameters, and take numbers of NumPy as Python's, unless another
+    class's constructor calls it."""
 
     @functools.wraps(construct)
     def checked(self: CompiledModel, *args: Any, **options: Any) -> None:
         if type(self).__init__ is checked:
             check_parameters(type(self), options)
+            args, options = tuple(map(own_number, args)), {name: own_number(each) for name, each in options.items()}
         construct(self, *args, **options)
 
     return cast(Method, checked)
@@ -113,13 +116,16 @@ class CompiledModel(base.Estimator):
         A budget and other sizes are fixed, as what was learned is stored in that size.
         """
         free = ", ".join(sorted(self._mutable_attributes)) or "none"
+        new_attrs = {name: own_number(value) for name, value in new_attrs.items()}
         for name in new_attrs:
             if name in self._get_params() and name not in self._mutable_attributes:
                 raise ValueError(
                     f"{name} of {type(self).__name__} cannot change while it learns, as what it has learned depends "
                     f"on it (what can: {free}); model.clone({{{name!r}: ...}}) is a new model"
                 )
-        self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
+        inner = {name for name, value in new_attrs.items() if isinstance(value, dict)}  # parameters of a parameter
+        inner -= {name for name in inner if not isinstance(getattr(self, name, None), base.Base)}
+        self.clone({name: value for name, value in new_attrs.items() if name not in inner})
         with self._f.lock:
             super().mutate(new_attrs)
 

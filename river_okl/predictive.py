@@ -85,6 +85,11 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         self, x: dict[Hashable, Any], *, with_dist: Literal[True], key: Hashable = None, **kwargs: Any
     ) -> proba.Gaussian: ...
 
+    @overload
+    def predict_one(
+        self, x: dict[Hashable, Any], *, with_dist: bool, key: Hashable = None, **kwargs: Any
+    ) -> float | proba.Gaussian: ...
+
     def predict_one(
         self, x: dict[Hashable, Any], *, with_dist: bool = False, key: Hashable = None, **kwargs: Any
     ) -> float | proba.Gaussian:

@@ -211,8 +211,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
     of
         Features that get lags, too: a list or tuple of names. None: only the target.
     by
-        A feature that identifies a series, such as a sensor: each value has its own history. None: all
-        samples are one series.
+        The feature that identifies a series, such as a sensor, or a list or tuple of features: each value, or
+        combination of values, has its own history. None: all samples are one series.
     differences
         Whether to add differences.
     pending
@@ -267,7 +267,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         lags: Sequence[int] | int = (1, 2, 3),
         *args: int,
         of: Sequence[Hashable] | None = None,
-        by: Hashable | None = None,
+        by: Hashable | Sequence[Hashable] | None = None,
         differences: bool = True,
         pending: int = 10_000,
     ):
@@ -286,6 +286,12 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
             raise TypeError(f"of is {shown(of)}; it must be a tuple or list of feature names, such as ('a',)")
         if of and len({"y", *map(str, of)}) <= len(of):
             raise ValueError(f"of is {shown(of)}; each feature must be there once, and 'y' is the target")
+        by = tuple(by) if isinstance(by, list) else by
+        for what, names in ("of", of), ("by", by):
+            try:
+                hash(names)
+            except TypeError:
+                raise TypeError(f"{what} is {shown(names)}; it must consist of names of features") from None
         check_flag("differences", differences)
         check_whole("pending", pending)
         self.lags = lags
@@ -345,11 +351,12 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
             self.learn_one(x, target)
 
     def _group(self, x: Features) -> tuple[Any, ...]:
-        value = None if self.by is None else x.get(self.by)
-        value = value.item() if isinstance(value, np.generic) else value
-        if is_gap(value):
+        """Return the values of ``by``, None for a gap; of gaps alone an empty tuple."""
+        names = self.by if isinstance(self.by, tuple) else () if self.by is None else (self.by,)
+        values = [value.item() if isinstance(value, np.generic) else value for value in map(x.get, names)]
+        if all(map(is_gap, values)):
             return ()
-        return (value if type(value) in PLAIN else str(value),)
+        return tuple(None if is_gap(value) else value if type(value) in PLAIN else str(value) for value in values)
 
     def _lags_of(self, key: int, x: Features) -> tuple[tuple[Any, ...], ...]:
         """Return the lags of every series for a sample; those of a new sample are fixed now."""

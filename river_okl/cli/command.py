@@ -124,7 +124,12 @@ def _data(text: str, target: str | None) -> Any:
     if os.path.exists(text) or glob.glob(text) or (target is not None and text not in known):
         if target is None:
             raise ValueError(f"which column of {text} is to be predicted? Give --target COLUMN")
-        return Table(text, target)
+        try:
+            return Table(text, target)
+        except ValueError as error:
+            if ": give " not in str(error):  # options of Table, which the command does not have
+                raise
+            raise ValueError(f"{error} (in Python: river_okl.datasets.Table({text!r}, {target!r}, ...))") from None
     if target is not None:
         raise ValueError(f"--target is for files, and {text} is a data set of River")
     if text not in known:

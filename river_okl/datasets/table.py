@@ -19,6 +19,7 @@ NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|BOOLEAN|D
 DATES = re.compile(r"DATE|TIMESTAMP.*")
 READERS = {".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json", ".ndjson": "read_json"}
 FORMATS = ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M"]
+COMPRESSED = ".gz", ".zst", ".bz2"
 DELIMITERS = ",;\t|"
 CASTS = {  # SQL that is NULL unless a cell is of a kind
     "numbers": "try_cast({0} AS DOUBLE)",
@@ -38,7 +39,7 @@ class Table(base.Dataset):
     ----------
     path
         A file, a pattern such as `"trips-*.csv"`, or a list of files that are read one after the other: CSV, Parquet
-        or JSON, by the suffix of the first, compressed or not.
+        or JSON, by the suffix of the first, compressed or not. Types are those of all files.
     target
         The column to predict.
     na
@@ -120,8 +121,12 @@ class Table(base.Dataset):
 
     def _reading(self, na: list[str], string: list[str], options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return DuckDB's function for these files, and its options."""
-        suffixes = {suffix.lower() for suffix in pathlib.Path(self.paths[0]).suffixes}
-        reader = next((reader for suffix, reader in READERS.items() if suffix in suffixes), "read_csv")
+        suffixes = [suffix.lower() for suffix in pathlib.Path(self.paths[0]).suffixes]
+        reader = READERS.get(next((each for each in reversed(suffixes) if each not in COMPRESSED), ""), "read_csv")
+        if reader != "read_csv" and (len(self.paths) > 1 or self._is_pattern()):
+            options = {"union_by_name": True} | options  # else the first file decides on names and types
+        if reader == "read_json":
+            options = {"sample_size": -1} | options
         if reader == "read_csv":
             types = options.pop("types", {}) | dict.fromkeys(string, "VARCHAR")
             usual: dict[str, Any] = {"sample_size": -1, "files_to_sniff": -1, "skip": 0, "nullstr": ["", *na]}
@@ -129,6 +134,10 @@ class Table(base.Dataset):
         if na or string:
             raise ValueError(f"{self._name} has gaps and types of its own; na and string are for CSV files")
         return reader, options
+
+    def _is_pattern(self) -> bool:
+        """Return whether a path stands for several files."""
+        return any(len([*self._query(f"FROM glob({_quoted(path)})")]) > 1 for path in self.paths)
 
     def _source(self, reader: str = "", paths: Any = None, **options: Any) -> str:
         """Return the table in SQL."""
@@ -223,7 +232,7 @@ class Table(base.Dataset):
         ]
         first = min(row for *_, row in texts)
         place = f"row {first:,}"
-        if len(self.paths) == 1 and len([*self._query(f"FROM glob({_quoted(self.paths[0])})")]) == 1:
+        if len(self.paths) == 1 and not self._is_pattern():
             ((header,),) = self._query(f"SELECT HasHeader FROM {self._source('sniff_csv', self.paths[0])}")
             place = f"line {first + header + self._options['skip']:,}"
         listed = ", ".join(f"{text!r} ({n:,} times)" for text, n, _ in texts[:LISTED])

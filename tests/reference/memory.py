@@ -695,8 +695,13 @@ class TargetMemory(Memory):
         return [self.by_trees, self.mean_target(512, 4), self.mean_target(self.searched, 6)]
 
     def mean_target(self, latest, k):
+        """Targets are clipped around their median."""
         targets, votes = self.votes(latest, k)
-        return votes / votes.sum() @ targets if len(votes) else 0.0
+        if not len(votes):
+            return 0.0
+        off = targets - np.median(targets)
+        bound = 5.0 * max(self.sets[0].deviation, 1.4826 * np.median(abs(off)))
+        return np.median(targets) + votes / votes.sum() @ np.clip(off, -bound, bound)
 
     def correction(self, answer):
         """The expected residual of an answer to the sample."""

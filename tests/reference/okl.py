@@ -116,11 +116,16 @@ class Running:
         level, variance = np.mean(self.outliers), np.var(self.outliers)
         self.block, self.block_steps, self.away, self.run, self.outliers = [], 0.0, 0, 0, []
         self.rising, self.follows = 0, False
-        if self.before and self.before[1] > 16.0 * self.variance:  # the larger of two units
+        back = smaller = far = False
+        if self.before:
+            back = abs(level - self.before[0]) <= 5.0 * math.sqrt(self.before[1])
+            far = abs(self.mean - self.before[0]) > 5.0 * math.sqrt(self.before[1])
+            smaller = self.before[1] > 16.0 * self.variance
+        if smaller and not (back and far):  # the larger of two units
             (self.mean, self.variance, self.count), self.before, self.patience = self.before, None, 20
             return
         same = variance < 4.0 * self.variance
-        if same and self.before and abs(level - self.before[0]) <= 5.0 * math.sqrt(self.before[1]):
+        if back and (same or smaller):
             if min(self.count, self.before[2]) < 40:  # a visit
                 (self.mean, self.variance, self.count), self.before = self.before, self.now()
                 return
@@ -1168,9 +1173,12 @@ class OKL:
 
     def standardised(self, y):
         change, target = self.target.add(y), self.target
+        before = self.in_full
         self.common_share += max(0.001, 1.0 / target.count) * ((y == self.common) - self.common_share)
         if self.common_share < 0.05:
             self.common, self.common_share = y, 0.05
+        if self.in_full != before:
+            self.agreement = np.zeros(5)
         self.memory.count_in_full(self.in_full)
         self.range = (min(self.range[0], y), max(self.range[1], y)) if self.range else (y, y)
         self.unit_settled = self.unit_settled and change is None
@@ -1188,6 +1196,7 @@ class OKL:
             return
         self.last = ratio * self.last + shift
         if sudden:
+            self.agreement = np.zeros(5)
             return
         for process in self.processes:
             process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift

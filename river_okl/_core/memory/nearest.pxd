@@ -36,4 +36,4 @@ cdef class Nearest(Table):
     cdef Py_ssize_t vote(self, Py_ssize_t latest, Py_ssize_t most) noexcept
     cdef Py_ssize_t searched(self) noexcept
     cdef void write_probabilities(self, Py_ssize_t latest, Py_ssize_t most, Py_ssize_t n_classes, double *p) noexcept
-    cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most) noexcept
+    cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most, double deviation) noexcept

@@ -5,11 +5,12 @@ power of POWER; the relevance, whose mean is 1, counts as at least LEAST.  A row
 deviations, has the vote 1 / (d / Σ w + NEAR).
 """
 
-from libc.math cimport pow
+from libc.math cimport fmax, fmin, pow
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from river_okl._core.loops cimport GROUP, SCANNED, STEPS, byte_of
+from river_okl._core.memory.target_trees cimport bound_of_outliers, median_of
 from river_okl._core.simd cimport scans
 
 cdef enum:
@@ -167,10 +168,20 @@ cdef class Nearest(Table):
         for o in range(n_classes):
             p[o] = (TRUST * p[o] / self.total if k else TRUST / n_classes) + (1.0 - TRUST) / n_classes
 
-    cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most) noexcept:
-        """Return the mean target of the nearest of the latest rows, weighted by their votes."""
+    cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most, double deviation) noexcept:
+        """Return the mean target of the nearest of the latest rows, weighted by their votes.
+
+        Outliers are clipped around their median, as in a leaf of the trees.
+        """
         cdef Py_ssize_t i, k = self.vote(latest, most)
-        cdef double mean = 0.0
+        cdef float[OF_ALL] some
+        cdef double mean = 0.0, median, bound
+        if k == 0:
+            return 0.0
         for i in range(k):
-            mean += self.votes[i] / self.total * self.latest.target[self.found[i]]
-        return mean
+            some[i] = self.latest.target[self.found[i]]
+        median = median_of(some, k)
+        bound = bound_of_outliers(some, k, median, deviation)
+        for i in range(k):
+            mean += self.votes[i] / self.total * fmin(fmax(self.latest.target[self.found[i]] - median, -bound), bound)
+        return median + mean

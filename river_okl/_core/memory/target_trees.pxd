@@ -2,6 +2,10 @@ from river_okl._core.memory.trees cimport Trees
 from river_okl._core.mixture.regression cimport Regression
 
 
+cdef float median_of(float *numbers, Py_ssize_t n) noexcept
+cdef double bound_of_outliers(float *numbers, Py_ssize_t n, double median, double deviation) noexcept
+
+
 cdef class TargetTrees(Trees):
     cdef readonly Regression linear     # None: these trees learn the residuals of the answer
     cdef bint in_full           # whether large residuals count in full

@@ -60,6 +60,17 @@ cdef float median_of(float *numbers, Py_ssize_t n) noexcept:
     return <float> 0.5 * lower + <float> 0.5 * upper
 
 
+cdef double bound_of_outliers(float *numbers, Py_ssize_t n, double median, double deviation) noexcept:
+    """Return how far numbers may be from their median: LEAF times their robust deviation, or this deviation of all.
+
+    The numbers are replaced.
+    """
+    cdef Py_ssize_t i
+    for i in range(n):
+        numbers[i] = <float> fabs(numbers[i] - median)
+    return LEAF * fmax(deviation, NORMAL * median_of(numbers, n) if n else 0.0)
+
+
 cdef class TargetTrees(Trees):
     """Trees over rows with a standardised target.
 
@@ -128,7 +139,7 @@ cdef class TargetTrees(Trees):
         cdef Py_ssize_t[LEAVES] met
         cdef Py_ssize_t[LEAVES] n
         cdef float[LEAVES][SEEN] some
-        cdef Py_ssize_t i, k, j
+        cdef Py_ssize_t i, k
         cdef const uint8_t *leaf = self.leaf + self.growing() * self.latest.row.room
         for k in range(LEAVES):
             members[k] = met[k] = n[k] = 0
@@ -143,11 +154,7 @@ cdef class TargetTrees(Trees):
                 met[k] += 1
         for k in range(LEAVES):
             self.medians[k] = median_of(some[k], n[k]) if n[k] else 0.0
-            for j in range(n[k]):
-                some[k][j] = <float> fabs(some[k][j] - self.medians[k])
-            self.bounds[k] = <float> (
-                LEAF * fmax(self.deviation, NORMAL * median_of(some[k], n[k]) if n[k] else 0.0)
-            )
+            self.bounds[k] = <float> bound_of_outliers(some[k], n[k], self.medians[k], self.deviation)
 
     cdef void sum_leaves(self, Py_ssize_t first, Py_ssize_t last) noexcept:
         """Add the residuals of some rows, clipped around the medians of their leaves, to those of their leaves."""

@@ -46,8 +46,8 @@ cdef class TargetMemory(Memory):
         self.of_linear.ask()
         p[0] = self.linear.ridge.mean + self.of_linear.scores[0]
         self.nearest.measure()
-        p[1] = self.nearest.mean_target(LATEST, OF_LATEST)
-        p[2] = self.nearest.mean_target(self.nearest.searched(), OF_ALL)
+        p[1] = self.nearest.mean_target(LATEST, OF_LATEST, self.of_linear.deviation)
+        p[2] = self.nearest.mean_target(self.nearest.searched(), OF_ALL, self.of_linear.deviation)
         return 0
 
     cdef double correction(self, double answer) noexcept:

@@ -316,10 +316,17 @@ cdef class TargetMixture(Mixture):
     cdef void find_common(self, double target) noexcept:
         """Count a target as equal to the frequent one, or not."""
         cdef double rate = fmax(1.0 / COMMON_MEMORY, 1.0 / self.target.count)
+        cdef bint before = self.in_full()
         self.common_share += rate * (<double> (target == self.common) - self.common_share)
         if self.common_share < RARE:
             self.common, self.common_share = target, RARE
+        if self.in_full() != before:
+            self.restart_share()
         self.of_latest.count_in_full(self.in_full())
+
+    cdef void restart_share(self) noexcept:
+        """Forget how residuals and corrections agreed: they were in another unit, or bounded in another way."""
+        self.agreement[0] = self.agreement[1] = self.steps[0] = self.steps[1] = self.judged_steps = 0.0
 
     cdef bint in_full(self) noexcept:
         """Whether most targets are equal, as if nothing happened: then the others are no outliers."""
@@ -330,10 +337,13 @@ cdef class TargetMixture(Mixture):
         cdef double ratio = fmin(self.size / self.deviation(), LARGEST_RATIO)
         cdef double shift = (self.centre - self.target.mean) / self.deviation()
         self.centre, self.size = self.target.mean, self.deviation()
-        if self.seen <= 2 or (ratio == 1.0 and shift == 0.0):
+        if self.seen <= 2:
             return
         if sudden:
             self.last_target.last = bounded_target(ratio * self.last_target.last + shift)
+            self.restart_share()
+            return
+        if ratio == 1.0 and shift == 0.0:
             return
         for expert in self.experts:
             (<Expert> expert).rescale(ratio, shift)

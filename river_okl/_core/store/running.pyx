@@ -125,19 +125,20 @@ cdef Event update(Running *numbers, double value) noexcept nogil:
 cdef void change(Running *numbers) noexcept nogil:
     """Follow a sudden change, to the level of the outliers, or to their larger unit.
 
-    If the unit has just become smaller, it has two sizes, and the larger one is back.  If the level is the one before
-    the last change, that change was a visit.  After a short visit the statistics resume; after a long one the feature
-    has two levels, and the variance includes both.
+    If the level is the one before the last change, that change was a visit.  After a short visit the statistics resume;
+    after a long one the feature has two levels, and the variance includes both.  If instead the unit has just become
+    smaller, it has two sizes, and the larger one is back.
     """
     cdef double off = numbers.mean - numbers.other, variance = numbers.run_square / RUN, share
+    cdef double far = OUTLYING * sqrt(numbers.other_variance)
     cdef bint level = variance < LARGER * LARGER * numbers.variance
+    cdef bint smaller = numbers.other_variance > SIZES * SIZES * numbers.variance
+    cdef bint back = numbers.other_count > 0 and fabs(numbers.run_mean - numbers.other) <= far
     clear_block(numbers)
-    if numbers.other_count > 0 and numbers.other_variance > SIZES * SIZES * numbers.variance:
+    if numbers.other_count > 0 and smaller and not (back and fabs(off) > far):
         exchange(numbers)
         numbers.other_count, numbers.patience = 0, PATIENCE
-    elif level and numbers.other_count > 0 and (
-        fabs(numbers.run_mean - numbers.other) <= OUTLYING * sqrt(numbers.other_variance)
-    ):
+    elif back and (level or smaller):
         if min(numbers.count, numbers.other_count) >= VISITED:
             share = <double> numbers.other_count / (numbers.count + numbers.other_count)
             numbers.mean -= share * off
