@@ -559,10 +559,21 @@ def test_mutate_takes_effect(cls, name):
 
 
 @each_class
+def test_numbers_of_numpy_are_computed_with_as_those_of_python(cls):
+    """A learning rate of 2 as an unsigned integer would wrap at the minus sign of a step."""
+    of_python = small(cls)._get_params()
+    kinds = {int: np.uint16, float: np.float64, bool: np.bool_}
+    of_numpy = {name: kinds[type(value)](value) for name, value in of_python.items() if type(value) in kinds}
+    model, stream = cls(**(of_python | of_numpy)), streams.dense(task(cls), n=60)
+    assert {name: type(getattr(model, name)) for name in of_numpy} == {n: type(of_python[n]) for n in of_numpy}
+    assert snapshot(learn(model, stream)) == snapshot(learn(small(cls), stream))
+
+
+@each_class
 def test_mutate_rejects_other_parameters_and_invalid_values(cls):
     model = learned(cls)
     for name in model._mutable_attributes:
-        for value in ("nonsense", math.nan, -1.0, [], 1j):
+        for value in ("nonsense", math.nan, -1.0, [], 1j, {"value": 1.0}):
             with unchanged(model), pytest.raises((ValueError, TypeError), match=name):
                 model.mutate({name: value})
     for name in set(parameters(cls)) - model._mutable_attributes:

@@ -259,6 +259,18 @@ def test_asking_a_pipeline_changes_nothing():
     assert dumps(models[0][-1]) == dumps(models[1][-1])
 
 
+def test_asking_a_pipeline_teaches_its_lags_nothing():
+    """They remember what they have transformed, and would forget what waits for its target."""
+    stream = [({"a": float(t % 7), "t": float(t)}, float(t % 5)) for t in range(120)]
+    models = [river_okl.Lags((1, 2), of=("a",), pending=50) | river_okl.OKLRegressor(budget=8) for _ in range(2)]
+    for t, (x, y) in enumerate(stream):
+        assert models[0].predict_one(x) == models[1].predict_one(x), t
+        for model in models:
+            model.learn_one(x, y)
+        if t in (60, 90):
+            river_okl.contributions_one(models[1], x, [x for x, _ in stream[:t]])
+
+
 def test_any_model_of_river_is_explained():
     linear, bayes = linear_model.LinearRegression(), naive_bayes.GaussianNB()
     background = [x for x, _ in dense(200)]

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from river_okl import LateLabels
+from river_okl import LateLabels, checkpoint
 
 DAY = datetime.timedelta(days=1)
 START = datetime.date(2026, 1, 1)
@@ -170,3 +170,13 @@ def test_what_is_no_time_is_rejected(time):
 def test_a_key_is_hashable():
     with pytest.raises(TypeError, match="key is"):
         LateLabels().ask(["a"], {})
+
+
+def test_a_queue_with_an_age_is_saved():
+    queue = LateLabels(age=datetime.timedelta(days=3))
+    for day in (1, 2, 5):
+        queue.ask(day, {"a": float(day)}, datetime.date(2026, 1, day))
+        queue.label(day, day > 1)
+    resumed = checkpoint.loads(checkpoint.dumps({"queue": queue}))["queue"]
+    today = datetime.date(2026, 1, 5)
+    assert [*resumed.due(today)] == [*queue.due(today)] and len([*queue.due(datetime.date(2026, 1, 9))]) == 1

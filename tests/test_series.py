@@ -477,3 +477,18 @@ def test_threads_transform_and_learn_together():
 
     in_threads(4, work)
     assert sum(group[0] for group in model._groups.values()) == 1200
+
+
+def test_several_features_identify_a_series():
+    """Each combination of values has its own history; a gap is a value, unless all are gaps."""
+    lags = Lags(1, by=["shop", "item"])
+    xs = [{"shop": "A", "item": 1}, {"shop": "A", "item": 2}, {"shop": "A"}, {"item": 1}, {}]
+    for i, x in enumerate(xs):
+        lags.learn_one({"t": 0, **x}, 10.0 + i)
+    assert [lags.transform_one({"t": 1, **x})["y_lag1"] for x in xs] == [10.0, 11.0, 12.0, 13.0, 14.0]
+
+
+@pytest.mark.parametrize("parameter", ["by", "of"])
+def test_names_that_cannot_be_names_are_an_error(parameter):
+    with pytest.raises(TypeError, match=f"{parameter} is .*names of features"):
+        Lags(1, **{parameter: [{}]})

@@ -133,6 +133,29 @@ def test_files_with_other_columns_are_an_error(parts, tmp_path):
         datasets.Table(parts([[1, 0], [2, 1]]), "y")
 
 
+def test_all_rows_decide_on_the_types_of_a_json_file(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("\n".join(['{"x": 1, "y": 2}'] * 25_000 + ['{"x": 1.75, "y": 2.5}']))
+    assert list(datasets.Table(path, "y"))[-1] == ({"x": 1.75}, 2.5)
+
+
+def test_all_parquet_files_decide_on_names_and_types(tmp_path):
+    for name, rows in ("a", "(1, 10), (2, 11)"), ("b", "(1.5, 15.49)"):
+        duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) t(x, y)) TO '{tmp_path / name}.parquet'")
+    duckdb.sql(f"COPY (SELECT 3 AS z, 7 AS y) TO '{tmp_path / 'c'}.parquet'")
+    table = datasets.Table(tmp_path / "*.parquet", "y")
+    assert table.task == REGRESSION and list(table)[2:] == [
+        ({"x": 1.5, "z": None}, 15.49),
+        ({"x": None, "z": 3.0}, 7.0),
+    ]
+
+
+def test_the_last_suffix_decides_how_a_file_is_read(tmp_path):
+    path = tmp_path / "trips.json.csv"
+    path.write_text("x,y\n1,0\n2,1\n")
+    assert datasets.Table(path, "y").n_samples == 2
+
+
 # Types ----------------------------------------------------------------------------------------------------------------
 
 

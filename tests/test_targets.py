@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 
 import numpy as np
@@ -53,6 +54,55 @@ def test_a_stuck_sensor_is_no_reason_to_follow_outliers():
             errors.append(abs(model.predict_one({"a": a}) - 5.0 - a))
         model.learn_one({"a": a}, y)
     assert np.mean(errors) < 0.4
+
+
+def errors_of(cases, model, since):
+    """Absolute errors, without the first samples."""
+    errors = []
+    for t, (x, y) in enumerate(cases):
+        if t >= since:
+            errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_target_that_stands_still_between_steps_is_predicted(noise):
+    """Its unit shrinks and grows by five orders of magnitude, and what the trees learned of residuals with it."""
+    ratios = []
+    for seed in (1, 3, 7, 15):
+        rng, level, cases = random.Random(seed), 0.0, []
+        for _ in range(3000):
+            level = rng.gauss(0.0, 10.0) if rng.random() < 0.005 else level
+            cases.append(({"a": rng.gauss(0.0, 1.0), "b": rng.random()}, level + noise * rng.gauss(0.0, 1.0)))
+        steps = [abs(one[1] - other[1]) for one, other in itertools.pairwise(cases[999:])]
+        ratios.append(errors_of(cases, river_okl.OKLRegressor(), 1000).mean() / np.mean(steps))
+    assert max(ratios) < 3.0
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_switches_of_a_machine_are_predicted(seed):
+    """Its mode is known; the target is constant while it is off."""
+    rng, on, left, cases = random.Random(seed), True, 300, []
+    for _ in range(6000):
+        left -= 1
+        if left <= 0:
+            on, left = not on, rng.randrange(200, 900)
+        x = {"a": rng.gauss(0.0, 1.0), "b": rng.random(), "mode": "on" if on else "off"}
+        cases.append((x, 50.0 + 5.0 * x["a"] + 3.0 * x["b"] + rng.gauss(0.0, 0.5) if on else 0.0))
+    errors = errors_of(cases, river_okl.OKLRegressor(), 0)
+    assert errors[1500:].mean() < 0.6
+
+
+@pytest.mark.parametrize("code", [9999.0, 65535.0])
+def test_error_codes_in_the_target_are_not_predicted(code):
+    rng, model, errors = random.Random(3), river_okl.OKLRegressor(), []
+    for _ in range(4000):
+        x = {"a": rng.gauss(0.0, 1.0), "b": rng.gauss(0.0, 1.0)}
+        y = x["a"] + 0.1 * rng.gauss(0.0, 1.0)
+        errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, code if rng.random() < 0.002 else y)
+    assert np.mean(errors) < 0.1 and max(errors[100:]) < 10.0
 
 
 @pytest.mark.parametrize("noise", [*targets.NOISE])
