@@ -8,7 +8,6 @@ the difference between the two predictions, so the contributions add up to that 
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.store.sample import shown
 from river_okl.checks import check_whole
+from river_okl.series import asking
 
 Row = dict[Hashable, Any]
 SAMPLES = 64  # with 12 features the noise is an eighth of the mean contribution
@@ -245,14 +245,14 @@ def _asked(model: Any) -> Asked:
         asked: Asked = model._asked()
         return asked
     if isinstance(model, compose.Pipeline):
-        *steps, final = model.steps.values()
-        last = _asked(final)
+        last = _asked([*model.steps.values()][-1])
 
         def ask(rows: list[Row]) -> NDArray[np.float64]:
-            transformers = copy.deepcopy(steps)  # some, such as Lags, remember what they have transformed
-            for transformer in transformers:
-                rows = [transformer.transform_one(row) for row in rows]
-            return last.ask(rows)
+            token = asking.set(True)
+            try:
+                return last.ask([model.transform_one(row) for row in rows])
+            finally:
+                asking.reset(token)
 
         return last._replace(ask=ask)
     if isinstance(model, compose.TargetTransformRegressor):

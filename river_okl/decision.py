@@ -39,10 +39,7 @@ from scipy import special
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
-from river_okl.checks import (
-    LARGEST_TARGET,
-    check_target,
-)
+from river_okl.checks import LARGEST_TARGET, check_target
 from river_okl.frames import frame_of, label_frame, rows_of
 from river_okl.losses import derivative
 from river_okl.model import LabelModel, Points, SumModel, TargetModel, locked
@@ -166,7 +163,7 @@ class KernelRegressor(KernelModel, TargetModel):
             raise
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        if self._alone and type(self).learn_one is TargetModel.learn_one:
+        if self._alone and (type(self).learn_one, type(self)._fit) == (TargetModel.learn_one, KernelRegressor._fit):
             learn_targets(self._step, self._f, frame, [check_target(y) for y in targets], weights)
         else:
             super()._learn_rows(frame, targets, weights)
@@ -221,7 +218,7 @@ class KernelClassifier(KernelModel, LabelModel):
         self._fit(self._f.given, position, w)
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        if self._alone and type(self).learn_one is LabelModel.learn_one:
+        if self._alone and (type(self).learn_one, type(self)._fit) == (LabelModel.learn_one, KernelClassifier._fit):
             learn_labels(
                 self._step, self._f, frame, targets, weights, self._labels, self._learn_label, self._calibration
             )

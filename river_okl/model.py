@@ -56,7 +56,7 @@ def locked(method: Method) -> Method:
     return cast(Method, inside)
 
 
-def _with_known_names(construct: Method) -> Method:
+def _with_checked_parameters(construct: Method) -> Method:
     """Make a constructor check the names of its parameters, and take numbers of NumPy as Python's, unless another
     class's constructor calls it."""
 
@@ -84,7 +84,7 @@ class CompiledModel(base.Estimator):
         """Name the parameters that a constructor does not know, with advice; Python's error has only the name."""
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _with_known_names(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _with_checked_parameters(cls.__init__)  # type: ignore[method-assign]
 
     @classmethod
     def _rules(cls) -> dict[str, str]:
@@ -290,7 +290,7 @@ class SupervisedModel(KernelEstimator):
 
 
 class TargetModel(SupervisedModel, base.MiniBatchRegressor):
-    """A regressor: River's protocol above ``_fit`` and what a row of a frame is predicted."""
+    """A regressor: River's protocol above ``_fit`` and ``_predict_targets``."""
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
@@ -344,6 +344,8 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
             try:
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
+                position = None
+            if position is None:
                 self._fit_new_label(x, y, w)
             else:
                 self._fit(x, position, w)

@@ -1,7 +1,7 @@
 """River's protocol for models that predict a distribution: a single Gaussian process (SOGP) or a mixture (OKL).
 
-Such a model has a compiled object ``_f`` and defines its predictions; labels, frames and inspection are here. Invalid
-samples raise before the model changes.
+Such a model has a compiled object ``_f`` and defines its predictions; intervals, probabilities and keys are here.
+Invalid samples raise before the model changes.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import contextvars
 import copy
 import datetime
 import hashlib
@@ -35,6 +36,7 @@ NEVER_DATES = NO_DATES - {str}
 DATE_TYPES = (datetime.date, np.datetime64)
 WHOLE = 64  # characters of a string that is kept as it is: names and codes are shorter, and a SHA-256 has as many
 LONGEST = 10_000  # largest lag
+asking = contextvars.ContextVar("asking", default=False)  # whether samples are hypothetical, and not to be remembered
 MAX_GROUPS = 10_000  # with a history; the one without a new target for the longest time is forgotten first
 
 
@@ -352,7 +354,9 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def _group(self, x: Features) -> tuple[Any, ...]:
         """Return the values of ``by``, None for a gap; of gaps alone an empty tuple."""
-        names = self.by if isinstance(self.by, tuple) else () if self.by is None else (self.by,)
+        names: Sequence[Hashable] = () if self.by is None else (self.by,)
+        if isinstance(self.by, tuple) and self.by not in x:  # a name may be a tuple, too
+            names = self.by
         values = [value.item() if isinstance(value, np.generic) else value for value in map(x.get, names)]
         if all(map(is_gap, values)):
             return ()
@@ -363,6 +367,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         if key in self._issued:
             return self._issued[key]
         found = self._see(x)
+        if asking.get():
+            return found
         if len(self._issued) >= self.pending:
             del self._issued[next(iter(self._issued))]
         self._issued[key] = found
@@ -372,9 +378,11 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         """Return the lags of every series for a new sample, and add its features to the histories."""
         values, group = self._values(x), self._group(x)
         # without features to add, predictions create no group
-        histories = (self._histories(group) if values else self._groups.get(group, (0, ())))[1:]
+        adds = bool(values) and not asking.get()
+        new: list[Any] = [0, *([] for _ in self._series)]
+        histories = (self._histories(group) if adds else self._groups.get(group, new))[1:]
         found = tuple(tuple(h[-lag] if lag <= len(h) else None for lag in self.lags) for h in histories)
-        for history, value in zip(histories[1:], values, strict=True):
+        for history, value in zip(histories[1:], values if adds else [], strict=adds):
             self._append(history, value)
         return found
 

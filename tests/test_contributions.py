@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, compose, linear_model, naive_bayes, preprocessing
+from river import anomaly, base, compose, linear_model, naive_bayes, preprocessing
 
 import river_okl
 from river_okl.checkpoint import dumps, loads
@@ -269,6 +269,35 @@ def test_asking_a_pipeline_teaches_its_lags_nothing():
             model.learn_one(x, y)
         if t in (60, 90):
             river_okl.contributions_one(models[1], x, [x for x, _ in stream[:t]])
+
+
+def test_background_samples_have_the_lags_that_are_known():
+    """The lag of a hypothetical sample is that of the latest real one, not of another hypothetical sample."""
+
+    class Lag(base.Regressor):
+        def learn_one(self, x, y):
+            pass
+
+        def predict_one(self, x):
+            return x.get("a_lag1", 0.0)
+
+    model = river_okl.Lags((1,), of=("a",)) | Lag()
+    xs = [{"a": float(t), "t": float(t)} for t in range(20)]
+    for x in xs:
+        model.predict_one(x)
+        model.learn_one(x, 0.0)
+    found = river_okl.contributions_one(model, {"a": 100.0, "t": 20.0}, xs[:10])
+    assert found.prediction == found.base == 19.0 and not any(found.values())
+
+
+def test_steps_that_do_not_transform_are_left_out():
+    model = preprocessing.StandardScaler() | anomaly.QuantileFilter(anomaly.OneClassSVM(nu=0.2), q=0.99)
+    model |= linear_model.LinearRegression()
+    xs = [{"a": float(t % 7)} for t in range(50)]
+    for x in xs:
+        model.learn_one(x, x["a"])
+    found = river_okl.contributions_one(model, xs[3], xs)
+    assert found.prediction == pytest.approx(model.predict_one(xs[3]))
 
 
 def test_any_model_of_river_is_explained():

@@ -488,6 +488,13 @@ def test_several_features_identify_a_series():
     assert [lags.transform_one({"t": 1, **x})["y_lag1"] for x in xs] == [10.0, 11.0, 12.0, 13.0, 14.0]
 
 
+def test_a_tuple_may_be_the_name_of_the_feature_that_identifies_a_series():
+    lags = Lags(1, by=("meter", "id"))
+    for i, meter in enumerate("AB"):
+        lags.learn_one({"t": 0, ("meter", "id"): meter}, float(i))
+    assert [lags.transform_one({"t": 1, ("meter", "id"): meter})["y_lag1"] for meter in "AB"] == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("parameter", ["by", "of"])
 def test_names_that_cannot_be_names_are_an_error(parameter):
     with pytest.raises(TypeError, match=f"{parameter} is .*names of features"):

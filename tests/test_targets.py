@@ -70,7 +70,7 @@ def errors_of(cases, model, since):
 def test_a_target_that_stands_still_between_steps_is_predicted(noise):
     """Its unit shrinks and grows by five orders of magnitude, and what the trees learned of residuals with it."""
     ratios = []
-    for seed in (1, 3, 7, 15):
+    for seed in range(8):
         rng, level, cases = random.Random(seed), 0.0, []
         for _ in range(3000):
             level = rng.gauss(0.0, 10.0) if rng.random() < 0.005 else level
@@ -80,7 +80,7 @@ def test_a_target_that_stands_still_between_steps_is_predicted(noise):
     assert max(ratios) < 3.0
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4])
+@pytest.mark.parametrize("seed", range(5))
 def test_switches_of_a_machine_are_predicted(seed):
     """Its mode is known; the target is constant while it is off."""
     rng, on, left, cases = random.Random(seed), True, 300, []

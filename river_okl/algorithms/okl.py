@@ -401,8 +401,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
       several series, use a model for each.
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
     - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in
-      `OKLClassifier`. Outliers of the target are clipped, too, by the trees and the neighbours around the
-      median of a leaf or of the neighbours. Its unit stays fixed between updates. A gradual change of the
+      `OKLClassifier`. Outliers of the target are clipped, too. Trees and neighbours clip them around the median
+      of the leaf or of the neighbours instead. The unit of the target stays fixed between updates. A gradual change of the
       target converts everything that was learned. A sudden change converts nothing. It is either a smaller
       unit, or twelve outliers in a row of which the first was a jump of at least 2.5 standard deviations. No
       prediction is further outside the range of past targets than that range is wide.

@@ -17,9 +17,12 @@ AGREEING = 0.8  # share of numbers (or dates) from which other texts in a column
 LISTED = 20  # texts and columns that an error lists
 NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|BOOLEAN|DECIMAL.*")
 DATES = re.compile(r"DATE|TIMESTAMP.*")
-READERS = {".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json", ".ndjson": "read_json"}
+READERS = {
+    ".parquet": "read_parquet",
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "read_json"),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "read_csv"),
+}
 FORMATS = ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M"]
-COMPRESSED = ".gz", ".zst", ".bz2"
 DELIMITERS = ",;\t|"
 CASTS = {  # SQL that is NULL unless a cell is of a kind
     "numbers": "try_cast({0} AS DOUBLE)",
@@ -122,7 +125,7 @@ class Table(base.Dataset):
     def _reading(self, na: list[str], string: list[str], options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return DuckDB's function for these files, and its options."""
         suffixes = [suffix.lower() for suffix in pathlib.Path(self.paths[0]).suffixes]
-        reader = READERS.get(next((each for each in reversed(suffixes) if each not in COMPRESSED), ""), "read_csv")
+        reader = next((READERS[each] for each in reversed(suffixes) if each in READERS), "read_csv")
         if reader != "read_csv" and (len(self.paths) > 1 or self._is_pattern()):
             options = {"union_by_name": True} | options  # else the first file decides on names and types
         if reader == "read_json":

@@ -1084,9 +1084,9 @@ class OKL:
     def added(self, correction):
         """What is added to an answer: the correction by its share, and the mean residual if most targets are equal."""
         rc, cc, r, c, n = self.agreement
-        n = max(n, 1.0)
+        known, n = min(n / 20.0, 1.0), max(n, 1.0)
         r, c = (r / n, c / n) if self.in_full else (0.0, 0.0)
-        return r + (correction - c) * clip((rc - n * r * c) / max(cc - n * c * c, 1e-12), 0.0, 1.0)
+        return known * (r + (correction - c) * clip((rc - n * r * c) / max(cc - n * c * c, 1e-12), 0.0, 1.0))
 
     @property
     def in_full(self):

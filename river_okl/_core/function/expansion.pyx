@@ -1,6 +1,6 @@
 """The function that every algorithm of river_okl updates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed of the z_i with their kernel rows, K and K⁻¹ (dictionary.pyx), the α_i with their classes and
+It is composed of the z_i with their kernel rows, K and K⁻¹ (support_vectors.pyx), the α_i with their classes and
 directions (coefficients.pyx), and f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx).  This file keeps them
 consistent and reads f; ``_check`` recomputes everything by brute force.
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.function.coefficients cimport Coefficients
-from river_okl._core.function.dictionary cimport Dictionary
+from river_okl._core.function.support_vectors cimport SupportVectors
 from river_okl._core.function.values cimport Norms, Sums
 from river_okl._core.kernel.rows cimport Tile
 from river_okl._core.loops cimport TILE
@@ -36,7 +36,7 @@ from river_okl._core.states import checked_whole
 
 
 @cython.final
-cdef class Expansion(Dictionary):
+cdef class Expansion(SupportVectors):
     """f = Σ α_i κ(z_i, ·) over river samples.
 
     Parameters
@@ -76,7 +76,7 @@ cdef class Expansion(Dictionary):
             raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MAX_POINTS:,}")
         self.budget, self.spare = budget, spare
         self.each = budget if per_class else None
-        Dictionary.__init__(self, kernel, None if budget is None else min(budget + spare, MAX_POINTS), inverse)
+        SupportVectors.__init__(self, kernel, None if budget is None else min(budget + spare, MAX_POINTS), inverse)
         self.alpha = Coefficients(n_outputs)
         self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
         self.sums = Sums(self.rows, self.alpha)

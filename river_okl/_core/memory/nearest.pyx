@@ -171,7 +171,7 @@ cdef class Nearest(Table):
     cdef double mean_target(self, Py_ssize_t latest, Py_ssize_t most, double deviation) noexcept:
         """Return the mean target of the nearest of the latest rows, weighted by their votes.
 
-        Outliers are clipped around their median, as in a leaf of the trees.
+        They are clipped around their median, at five robust deviations, or five of these deviations if that is more.
         """
         cdef Py_ssize_t i, k = self.vote(latest, most)
         cdef float[OF_ALL] some

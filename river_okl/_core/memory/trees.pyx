@@ -534,5 +534,5 @@ cdef class Trees(Table):
                     for o in range(self.per_class.n):
                         leaves[i, o] += self.values[(t * LEAVES + self.leaf[t * self.latest.row.room + i]) * room + o]
             sums[i] = [self.sums[i * room + o] for o in range(self.per_class.n)]
-        # of values of all sizes, a sum in single precision has rounding errors of the largest that it has had
+        # of values of all sizes, a sum in single precision has the rounding errors of larger ones that it has had
         np.testing.assert_allclose(sums, leaves, rtol=1e-4, atol=1e-4 + 1e-5 * abs(leaves).max(initial=0.0))

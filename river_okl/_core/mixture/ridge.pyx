@@ -30,8 +30,9 @@ cdef class Ridge(Table):
     cdef int extend(self, Py_ssize_t n) except -1:
         """Add inputs until there are n."""
         cdef Py_ssize_t i
+        if n > self.per_input.room:
+            self.grow(self.per_input, min(INPUTS, max((n + 7) // 8 * 8, 2 * self.per_input.room)))
         self.covariance.extend(n, INPUTS)
-        self.grow(self.per_input, self.covariance.capacity)
         for i in range(self.per_input.n, n):
             self.covariance.numbers[i * self.covariance.capacity + i] = self.prior
         self.per_input.n = max(n, self.per_input.n)

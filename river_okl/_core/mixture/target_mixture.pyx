@@ -65,6 +65,7 @@ cdef double LARGEST_ERROR = 30.0        # in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
+cdef double FEW = 20.0              # samples after a restart, before which this share is not fully trusted
 cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
 cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
 
@@ -192,11 +193,12 @@ cdef class TargetMixture(Mixture):
         If large residuals count in full, so does the mean residual; then predictions add up to the targets.
         """
         cdef double n = fmax(self.judged_steps, 1.0), residual = self.steps[0] / n, mean = self.steps[1] / n
+        cdef double known = fmin(self.judged_steps / FEW, 1.0)
         if not self.in_full():
             residual = mean = 0.0
-        return residual + (correction - mean) * fmin(
+        return known * (residual + (correction - mean) * fmin(
             fmax((self.agreement[0] - n * residual * mean) / fmax(self.agreement[1] - n * mean * mean, 1e-12), 0.0), 1.0
-        )
+        ))
 
     cdef double within_range(self, double z) noexcept:
         """Return the closest prediction that is no further outside of the range of targets than that range is wide."""

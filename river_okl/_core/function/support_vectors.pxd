@@ -4,7 +4,7 @@ from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.store.points cimport Points
 
 
-cdef class Dictionary(Function):
+cdef class SupportVectors(Function):
     cdef Points points
     cdef Gram gram_                 # or None
     # scratch about the last sample; never pickled

@@ -10,11 +10,11 @@ from river_okl._core.store.features cimport Features
 from river_okl._core.store.sample cimport Sample
 
 
-cdef class Dictionary(Function):
+cdef class SupportVectors(Function):
     """Support vectors; with ``inverse`` also K and K⁻¹, for ``project``."""
 
-    def __init__(self, tuple kernel, most, bint inverse):
-        self.points = Points(Features(), most)
+    def __init__(self, tuple kernel, max_points, bint inverse):
+        self.points = Points(Features(), max_points)
         self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
 
