@@ -159,6 +159,11 @@ class Latest(OfRows):
         self.y = converted(self.y, ratio, shift).astype(single)
         self.convert(0, ratio, shift)
 
+    def rescale_targets(self, n, ratio, shift):
+        """Of the latest n rows."""
+        latest = self.slots()[max(0, len(self) - n) :]
+        self.y[latest] = converted(self.y[latest], ratio, shift)
+
 
 class Trees(OfRows):
     """Trees that look at the columns from ``first`` on; λ, and the least H of a branch."""

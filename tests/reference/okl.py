@@ -1196,6 +1196,7 @@ class OKL:
             return
         self.last = ratio * self.last + shift
         if sudden:
+            self.memory.latest.rescale_targets(11 + self.target.away, ratio, shift)
             self.agreement = np.zeros(5)
             return
         for process in self.processes:

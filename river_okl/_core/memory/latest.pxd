@@ -51,6 +51,7 @@ cdef class Latest(Table):
         return self.near + (column // GROUP * self.row.room + slot) * GROUP + column % GROUP
 
     cdef void rescale(self, double ratio, double shift) noexcept
+    cdef void rescale_targets(self, Py_ssize_t n, double ratio, double shift) noexcept
     cdef float threshold(self, int32_t column, int32_t code) noexcept
     cdef bint draw_if_due(self, Py_ssize_t column) noexcept
     cdef void draw_edges(self, Py_ssize_t column) noexcept

@@ -288,6 +288,12 @@ cdef class Latest(Table):
         convert_values(self.values, self.row.n, ratio, shift)
         convert_values(self.edges, self.n_edges[0], ratio, shift)
 
+    cdef void rescale_targets(self, Py_ssize_t n, double ratio, double shift) noexcept:
+        """Change the unit of the targets of the latest n rows."""
+        cdef Py_ssize_t i
+        for i in range(max(0, self.row.n - n), self.row.n):
+            convert_values(self.target + self.slot(i), 1, ratio, shift)
+
     cpdef void change_unit(self, double ratio) noexcept:
         """Features keep their units, and thus their bytes; ``rescale`` converts the targets."""
 

@@ -37,7 +37,7 @@ from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.target_memory cimport TargetMemory
 from river_okl._core.mixture.vote cimport Judged, Vote
 from river_okl._core.store.running cimport (
-    NONE, RESTART, Event, Running, clipped, is_steady, running_from, running_state,
+    NONE, RESTART, RUN, Event, Running, clipped, is_steady, running_from, running_state,
 )
 from river_okl._core.store.running cimport update as count_target
 from river_okl._core.store.sample cimport LARGEST, Sample
@@ -343,6 +343,8 @@ cdef class TargetMixture(Mixture):
             return
         if sudden:
             self.last_target.last = bounded_target(ratio * self.last_target.last + shift)
+            # targets since the change are in the memory, too, where neighbours would find them
+            self.of_latest.latest.rescale_targets(RUN - 1 + self.target.away, ratio, shift)
             self.restart_share()
             return
         if ratio == 1.0 and shift == 0.0:
