@@ -402,10 +402,11 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - **Strings and missing values.** Samples may contain strings, None and NaN, as in `OKLClassifier`.
     - **Outliers and new levels.** Features are scaled, and their new levels and units followed, as in
       `OKLClassifier`. Outliers of the target are clipped, too. Trees and neighbours clip them around the median
-      of the leaf or of the neighbours instead. The unit of the target stays fixed between updates. A gradual change of the
-      target converts everything that was learned. A sudden change converts nothing. It is either a smaller
-      unit, or twelve outliers in a row of which the first was a jump of at least 2.5 standard deviations. No
-      prediction is further outside the range of past targets than that range is wide.
+      of the leaf or of the neighbours instead. The unit of the target stays fixed between updates. A gradual
+      change of the target converts everything that was learned. A sudden change converts nothing that was
+      learned before it. It is either a smaller unit, or twelve outliers in a row of which the first was a jump
+      of at least 2.5 standard deviations. No prediction is further outside the range of past targets than that
+      range is wide.
     - **Feature weights.** Slopes weight features as in `OKLClassifier`, with the first update after 60
       samples. In one of the four metrics, and for the nearest neighbours, the weights are the shares of the
       features in the linear regression and in the gains of the trees, both weighted by the variance that they

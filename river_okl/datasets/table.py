@@ -126,7 +126,7 @@ class Table(base.Dataset):
         """Return DuckDB's function for these files, and its options."""
         suffixes = [suffix.lower() for suffix in pathlib.Path(self.paths[0]).suffixes]
         reader = next((READERS[each] for each in reversed(suffixes) if each in READERS), "read_csv")
-        if reader != "read_csv" and (len(self.paths) > 1 or self._is_pattern()):
+        if reader != "read_csv" and self._has_several_files():
             options = {"union_by_name": True} | options  # else the first file decides on names and types
         if reader == "read_json":
             options = {"sample_size": -1} | options
@@ -138,9 +138,8 @@ class Table(base.Dataset):
             raise ValueError(f"{self._name} has gaps and types of its own; na and string are for CSV files")
         return reader, options
 
-    def _is_pattern(self) -> bool:
-        """Return whether a path stands for several files."""
-        return any(len([*self._query(f"FROM glob({_quoted(path)})")]) > 1 for path in self.paths)
+    def _has_several_files(self) -> bool:
+        return len(self.paths) > 1 or len([*self._query(f"FROM glob({_quoted(self.paths[0])})")]) > 1
 
     def _source(self, reader: str = "", paths: Any = None, **options: Any) -> str:
         """Return the table in SQL."""
@@ -235,7 +234,7 @@ class Table(base.Dataset):
         ]
         first = min(row for *_, row in texts)
         place = f"row {first:,}"
-        if len(self.paths) == 1 and not self._is_pattern():
+        if not self._has_several_files():
             ((header,),) = self._query(f"SELECT HasHeader FROM {self._source('sniff_csv', self.paths[0])}")
             place = f"line {first + header + self._options['skip']:,}"
         listed = ", ".join(f"{text!r} ({n:,} times)" for text, n, _ in texts[:LISTED])

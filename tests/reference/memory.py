@@ -704,9 +704,10 @@ class TargetMemory(Memory):
         targets, votes = self.votes(latest, k)
         if not len(votes):
             return 0.0
-        off = targets - np.median(targets)
-        bound = 5.0 * max(self.sets[0].deviation, 1.4826 * np.median(abs(off)))
-        return np.median(targets) + votes / votes.sum() @ np.clip(off, -bound, bound)
+        median = float(np.median(targets))
+        off = targets.astype(float) - median
+        bound = 5.0 * max(self.sets[0].deviation, 1.4826 * float(np.median(abs(off).astype(single))))
+        return median + votes / votes.sum() @ np.clip(off, -bound, bound)
 
     def correction(self, answer):
         """The expected residual of an answer to the sample."""

@@ -299,7 +299,7 @@ cdef class TargetMixture(Mixture):
         """Set the target in the unit in force.
 
         A gradual change of the targets comes into force at an update, and everything is converted.  A sudden one is
-        followed at once, and converts nothing: it is the unit that has changed, not the function.
+        followed at once, and converts nothing learned before: it is the unit that has changed, not the function.
         """
         cdef Event event = count_target(&self.target, target)
         self.find_common(target)
