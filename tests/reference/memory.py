@@ -603,9 +603,13 @@ class Memory:
         self.latest.write(slot, y, weight)
         for trees in self.sets:
             trees.enter(slot)
+        self.entered(slot)
         if len(self.latest) >= 8 and self.build():
             relevance, _ = self.relevance()
             self.near[self.first : len(self.latest.names)] = np.maximum(relevance, 0.02) ** 0.75
+
+    def entered(self, slot):
+        """For tests."""
 
     def keep(self, n):
         """Keep the latest n rows."""
