@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import river_okl
-from benchmarks import targets
+from benchmarks import filters, targets
 
 ROWS, LATE = 10_000, 6_000
 
@@ -103,6 +103,17 @@ def test_error_codes_in_the_target_are_not_predicted(code):
         errors.append(abs(model.predict_one(x) - y))
         model.learn_one(x, code if rng.random() < 0.002 else y)
     assert np.mean(errors) < 0.1 and max(errors[100:]) < 10.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_that_fall_a_thousandfold_are_not_raised_by_trees(seed):
+    """What the trees correct while errors are large is noise where they are small; without a memory none do."""
+    found = []
+    x, y = filters.lagged(filters.lorenz(3006, seed), 6)
+    cases = [({str(i): value for i, value in enumerate(v)}, target) for v, target in zip(x.tolist(), y, strict=True)]
+    for model in (river_okl.OKLRegressor(), river_okl.OKLRegressor(memory=0)):
+        found.append(errors_of(cases, model, 1000).mean())
+    assert found[0] < 1.1 * found[1]
 
 
 @pytest.mark.parametrize("noise", [*targets.NOISE])

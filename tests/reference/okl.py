@@ -1303,7 +1303,8 @@ class OKL:
                 self.then.learn(y, self.exact, w, said.m, said.v, said.then, self.seen, True, discount, evidence)
         issued = today if self.changes.left else said
         self.intervals.learn(self.exact, self.exact - self.last, w, issued, 0 if self.changes.left else late)
-        r, c = self.exact - issued.given, issued.step
+        unit = 1.0 if self.in_full else max(issued.size, abs(issued.step) / 1e3)
+        r, c = (self.exact - issued.given) / unit, issued.step / unit
         r = r if self.in_full else clip(r, -3.0 * abs(c), 3.0 * abs(c))
         self.agreement = 0.999 * self.agreement + counts * np.array([r * c, c * c, r, c, 1.0])
         self.off = abs(self.exact - issued.answer) / issued.size

@@ -67,6 +67,7 @@ LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
 cdef double FEW = 20.0              # samples after a restart, before which this share is not fully trusted
 cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
+cdef double LARGEST_CORRECTION = 1e3    # in running errors
 cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
 
 cdef enum:
@@ -378,10 +379,15 @@ cdef class TargetMixture(Mixture):
         (<TargetJudgement> self.today).score(&today, self.p, &own.of_today, own.variances, 1.0, least_rate)
 
     cdef void learn_share(self, const Outcome *y, const Own *own) noexcept:
-        """Compare the trees' correction of an answer with its residual."""
-        cdef double correction = own.correction
+        """Compare the trees' correction of an answer with its residual, both in running errors: a share learned while
+        errors were a hundred times as large must not outlast them.
+
+        If large residuals count in full, the unit of the target keeps predictions adding up to the targets.
+        """
+        cdef double unit = 1.0 if self.in_full() else fmax(own.issued.size, fabs(own.correction) / LARGEST_CORRECTION)
+        cdef double correction = own.correction / unit
         cdef double most = LARGEST_EXACT if self.in_full() else LARGEST_STEP * fabs(correction)
-        cdef double residual = fmin(fmax(y.exact - own.given, -most), most)
+        cdef double residual = fmin(fmax((y.exact - own.given) / unit, -most), most)
         self.of_latest.answered, self.of_latest.error = own.given, fabs(y.exact - own.issued.mean) / own.issued.size
         self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
         self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from river_okl._core.states import LARGEST
 from river_okl._core.store.sample import is_gap, is_number, shown
+from river_okl.checks import kind_of
 
 # The classes that accept strings and gaps.
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
@@ -20,7 +21,7 @@ def reject(key: Any, value: Any, in_frame: bool = False) -> NoReturn:
     name, text = shown(key), shown(value)
     todo = advice(name, value, in_frame)
     if not is_number(value):
-        raise TypeError(f"feature {name} is {text}, a {type(value).__name__}: kernels need numbers; {todo}")
+        raise TypeError(f"feature {name} is {text}, {kind_of(value)}: kernels need numbers; {todo}")
     if is_gap(value):
         if not in_frame:
             todo += " (MinMaxScaler makes NaN of features it has not learned, StandardScaler does not)"
