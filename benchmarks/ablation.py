@@ -37,6 +37,7 @@ OF_CLASSES = {
     "linear and quadratic": ["linear"],
     "logistic": ["logistic"],
     "memory": ["memory"],
+    "last label": ["last_label"],
     "naive Bayes": ["bayes"],
     "stack": ["stack"],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import itertools
 import math
@@ -85,6 +86,39 @@ def test_neighbours_learn_a_checkerboard_of_64_squares():
 def test_the_latest_samples_follow_an_inverted_checkerboard():
     found = [progressive(river_okl.OKLClassifier(), checkerboard(3000, 6.0, 1500, seed), 2500) for seed in range(3)]
     assert sum(found) / 3 > 0.65  # 0.59 without
+
+
+def of_the_last(classes, turn, n=2000):
+    """Noise, with labels that stay or, if ``turn``, change every time; and the accuracy of knowing that."""
+    rng, y, known = random.Random(1), 0, 0
+    samples = []
+    for _ in range(n):
+        if turn or rng.random() < 0.05:
+            before, y = y, (y + 1) % classes if turn else rng.randrange(classes)
+            known += turn or y == before
+        else:
+            known += 1
+        samples.append(({name: rng.gauss(0.0, 1.0) for name in "abc"}, y))
+    return samples, known / n
+
+
+@pytest.mark.parametrize(("classes", "turn"), [(2, False), (5, False), (2, True)])
+def test_labels_that_stay_or_take_turns_are_predicted_from_the_last_one(classes, turn):
+    samples, known = of_the_last(classes, turn)
+    assert progressive(river_okl.OKLClassifier(), samples, 0) > known - 0.02
+
+
+def test_the_last_label_is_not_used_if_labels_come_late():
+    samples, _ = of_the_last(2, False)
+    model, waiting = river_okl.OKLClassifier(), collections.deque()
+    for x, y in samples:
+        model.predict_one(x)
+        waiting.append((x, y))
+        if len(waiting) > 20:
+            model.learn_one(*waiting.popleft())
+    last = dict(model._f.expert_weights)["last label"]
+    p = [model.predict_proba_one(x)[1] for x, _ in samples[:50]]
+    assert last < 0.5 and 0.2 < np.mean(p) < 0.8
 
 
 def clusters(n, classes, d, spread):
@@ -589,6 +623,7 @@ WRONG = {  # part: array, and the place in it
         "points 0": [10_000], "points": [np.zeros(0, dtype=np.int32), np.zeros(3)], "coef 0 0": [math.inf],
         "means 0": [-1.0], "calibration slope": [math.nan],
     },
+    "last_label": {"last": [2, -2], "late": [2], "stays 0": [1.5], "followed 0": [-1.0], "counts 0": [math.nan]},
     "memory": {
         "rows values": [np.zeros((3, 2), np.float32)], "rows values 0 0": [math.nan, -math.inf],
         "rows codes 0 0": [247], "rows edges 0 0": [math.nan], "rows n_edges 0": [-1, 247],

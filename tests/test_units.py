@@ -96,7 +96,7 @@ def test_what_was_learned_in_a_rough_unit_is_corrected():
 @pytest.mark.parametrize("columns", [[0], [*FIVE]], ids=["one", "all"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_detector_sees_a_feature_in_its_new_unit(change, columns):
-    rng, model = np.random.default_rng(2), river_okl.OKLDetector()
+    rng, model = np.random.default_rng(2), river_okl.OKLDetector(seed=0)
     X = rng.normal(size=(7000, 5))
     rare = rng.random(7000) < 0.005 * (np.arange(7000) > 2500)
     X[rare, 0] += rng.choice([-10.0, 10.0], rare.sum())

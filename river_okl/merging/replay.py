@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from river_okl.algorithms.detector import OKLDetector
-from river_okl.algorithms.okl import OKL
+from river_okl.algorithms.okl import OKL, OKLClassifier
 from river_okl.checks import LARGEST_WEIGHT
 from river_okl.merging.shards import Shards
 from river_okl.model import LabelModel
@@ -101,6 +101,8 @@ def _merged_detector(shards: Shards, most: int, others: list[int], relative: Any
 
 def _learn(model: Any, samples: list[Remembered]) -> None:
     for each in samples:
+        if isinstance(model, OKLClassifier):
+            model._f.last_label.forget_last()
         target = () if each.y is None else (each.y,)
         model.learn_one(each.x, *target, w=each.weight)
 

@@ -7,6 +7,7 @@ samples and dropping features are left out: the streams of the tests are shorter
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -25,7 +26,7 @@ RELEVANT, EQUAL, HALF, FULL = range(4)  # metrics
 FIRST = 4.0, HALF  # scale, metric
 # Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, the memory; then (naive
 # Bayes and) the stack
-EXPERTS = 6 + 1 + 3 + 1 + 3
+EXPERTS = 6 + 1 + 3 + 1 + 3 + 1
 
 
 def clip(value, low, high):
@@ -924,6 +925,33 @@ class Bayes:
         self.samples = [(w, converted(x, to), c) for w, x, c in self.samples]
 
 
+class LastLabel:
+    """Whether a sample has the class of the one before it, from all labels until now, with their weights."""
+
+    def __init__(self):
+        self.labels, self.late = [], False
+
+    def ask(self, n_classes):
+        counts, followed, stays = np.full(n_classes, 0.5), np.zeros(n_classes), np.zeros(n_classes)
+        for age, (w, c) in enumerate(reversed(self.labels)):
+            counts[c] += 0.999**age * w
+        frequencies = counts / counts.sum()
+        if not self.labels or self.late:
+            return frequencies
+        for (_, before), (w, c) in itertools.pairwise(self.labels):
+            followed[before] = min(followed[before] + w, 1000.0)
+            stays[before] += min(w / followed[before], 1.0) * ((c == before) - stays[before])
+        _, last = self.labels[-1]
+        stay = (followed[last] * stays[last] + frequencies[last]) / (followed[last] + 1.0)
+        p = (1.0 - stay) * frequencies / (1.0 - frequencies[last])
+        p[last] = stay
+        return p
+
+    def learn(self, c, w, late):
+        self.labels.append((min(w, 10.0), c))
+        self.late = late > 0
+
+
 class OKL:
     """Both tasks; a target is a number or the index of a class."""
 
@@ -950,13 +978,14 @@ class OKL:
         if task == "regression":
             self.linear, self.diagonal, self.last, self.intervals = Regression(), Diagonal(), 0.0, Intervals()
             self.memory = TargetMemory(self.linear, lambda name: self.squares[name] / self.seen)
-            self.agreement = np.zeros(5)  # Σ r c, Σ c², Σ r, Σ c, Σ 1 of residuals of answers and their corrections
+            # Σ r c, Σ c², Σ r, Σ c, Σ 1, Σ (r c)² of residuals of answers and their corrections
+            self.agreement, self.restarted = np.zeros(6), False
             self.common, self.common_share = 0.0, 0.0  # a frequent target, and how often it comes
             self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(self.linear), Vote()), None
             self.losses = np.zeros(3)  # of the judgements and of the mean of the targets, of late targets
         else:
-            self.memory = ClassMemory()
-        self.log_weight[EXPERTS - 3 : EXPERTS] = -2.0
+            self.memory, self.last_label = ClassMemory(), LastLabel()
+        self.log_weight[EXPERTS - 4 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
         self.unit, self.unit_settled, self.range = (0.0, 1.0), False, None  # of the targets
         self.log_then, self.shares = None, np.array([0.45, 0.45, 0.1])  # of late labels
@@ -1067,6 +1096,7 @@ class OKL:
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.exact_x = self.scaler.unclipped(x)
         self.p += self.memory.predict(self.exact_x)
+        self.p.append(self.last_label.ask(self.n_classes))
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -1083,7 +1113,8 @@ class OKL:
 
     def added(self, correction):
         """What is added to an answer: the correction by its share, and the mean residual if most targets are equal."""
-        rc, cc, r, c, n = self.agreement
+        rc, cc, r, c, n, squares = self.agreement
+        rc -= 0.0 if self.in_full else 0.5 * math.sqrt(squares)
         known, n = min(n / 20.0, 1.0), max(n, 1.0)
         r, c = (r / n, c / n) if self.in_full else (0.0, 0.0)
         return known * (r + (correction - c) * clip((rc - n * r * c) / max(cc - n * c * c, 1e-12), 0.0, 1.0))
@@ -1178,7 +1209,7 @@ class OKL:
         if self.common_share < 0.05:
             self.common, self.common_share = y, 0.05
         if self.in_full != before:
-            self.agreement = np.zeros(5)
+            self.agreement, self.restarted = np.zeros(6), True
         self.memory.count_in_full(self.in_full)
         self.range = (min(self.range[0], y), max(self.range[1], y)) if self.range else (y, y)
         self.unit_settled = self.unit_settled and change is None
@@ -1197,7 +1228,7 @@ class OKL:
         self.last = ratio * self.last + shift
         if sudden:
             self.memory.latest.rescale_targets(11 + self.target.away, ratio, shift)
-            self.agreement = np.zeros(5)
+            self.agreement, self.restarted = np.zeros(6), True
             return
         for process in self.processes:
             process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
@@ -1206,7 +1237,7 @@ class OKL:
         self.given, self.step, self.answer = ratio * self.given + shift, ratio * self.step, ratio * self.answer + shift
         self.losses, self.agreement = (
             ratio * self.losses,
-            np.array([ratio**2, ratio**2, ratio, ratio, 1.0]) * self.agreement,
+            np.array([ratio**2, ratio**2, ratio, ratio, 1.0, ratio**4]) * self.agreement,
         )
         self.changes.rescale(ratio)
         self.intervals.rescale(ratio)
@@ -1225,6 +1256,7 @@ class OKL:
             for linear in self.linears:
                 linear.learn(y, w)
             self.memory.learn(self.exact_x, y, min(w, 10.0))
+            self.last_label.learn(y, w, late)
             self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
@@ -1306,7 +1338,9 @@ class OKL:
         unit = 1.0 if self.in_full else max(issued.size, abs(issued.step) / 1e3)
         r, c = (self.exact - issued.given) / unit, issued.step / unit
         r = r if self.in_full else clip(r, -3.0 * abs(c), 3.0 * abs(c))
-        self.agreement = 0.999 * self.agreement + counts * np.array([r * c, c * c, r, c, 1.0])
+        if not self.restarted:
+            self.agreement = 0.999 * self.agreement + counts * np.array([r * c, c * c, r, c, 1.0, (r * c) ** 2])
+        self.restarted = False
         self.off = abs(self.exact - issued.answer) / issued.size
         self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)
 

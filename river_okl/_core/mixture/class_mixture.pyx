@@ -5,6 +5,7 @@
     linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
     class_memory.pyx   boosted trees that are rebuilt from the latest samples, and neighbours among these
+    last_label.pyx     whether labels stay
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
 
@@ -32,6 +33,7 @@ from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.class_memory cimport ClassMemory
 from river_okl._core.mixture.expert cimport DISCOUNT, NEWCOMER, Expert, Outcome
 from river_okl._core.mixture.judgement cimport Judgement
+from river_okl._core.mixture.last_label cimport LastLabel
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport Processes
@@ -75,6 +77,7 @@ cdef class ClassMixture(Mixture):
     """
 
     cdef readonly Pool pool
+    cdef readonly LastLabel last_label
     cdef readonly Bayes bayes
     cdef readonly Stack stack
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
@@ -100,10 +103,10 @@ cdef class ClassMixture(Mixture):
         self.slopes = Slopes(self.processes)
         self.pool = Pool(self.distances, terms, budget - dictionary)
         linear, logistic = LinearModels(self.scaler), Logistic(self.scaler)
-        self.bayes = Bayes(self.scaler)
+        self.last_label, self.bayes = LastLabel(), Bayes(self.scaler)
         self.memory = ClassMemory(self.scaler, memory)
         without += () if memory else (self.memory.name,)
-        others = self.processes, self.pool, linear, logistic, self.memory, self.bayes
+        others = self.processes, self.pool, linear, logistic, self.memory, self.last_label, self.bayes
         others = tuple([expert for expert in others if expert.name not in without])
         today, then = Judgement(self.per_prediction), Judgement(self.per_prediction)
         self.stack = Stack(others, today)
@@ -113,9 +116,9 @@ cdef class ClassMixture(Mixture):
         self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
         self.per_prediction.n = self.rows
-        if self.memory in others:
-            for i in range(self.memory.rows):
-                self.today.log_weight[self.memory.first + i] = -NEWCOMER
+        for expert in (self.memory, self.last_label):
+            for i in range((<Expert> expert).rows if expert in others else 0):
+                self.today.log_weight[(<Expert> expert).first + i] = -NEWCOMER
         self.update_derived()
 
     def __reduce__(self):

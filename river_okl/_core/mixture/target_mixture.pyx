@@ -65,9 +65,10 @@ cdef double LARGEST_ERROR = 30.0        # in a loss, in running errors
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
-cdef double FEW = 20.0              # samples after a restart, before which this share is not fully trusted
-cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
 cdef double LARGEST_CORRECTION = 1e3    # in running errors
+cdef double SURE = 0.5                  # standard errors by which this share is smaller
+cdef double FEW = 20.0                  # samples after a restart, before which this share is not fully trusted
+cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
 cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
 
 cdef enum:
@@ -105,8 +106,10 @@ cdef class TargetMixture(Mixture):
     cdef double *losses                     # [ANSWERS] of the answers as asked
     # discounted sums over the residuals r of answers and their corrections c
     cdef double *agreement                  # [2] Σ r c and Σ c²
+    cdef double spread                      # √ Σ (r c)²
     cdef double *steps                      # [2] Σ r and Σ c
     cdef double judged_steps                # Σ 1
+    cdef bint restarted                     # whether these have begun anew with the sample that is learned
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
@@ -141,6 +144,7 @@ cdef class TargetMixture(Mixture):
         )
         square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2, "power": 2}
         self.declare(<size_t> &self.agreement, "agreement", (2,), **square)
+        self.declare(<size_t> &self.spread, "spread", (), low=0.0, high=LARGEST_LOSS**2, power=2)
         self.declare(
             <size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS, power=1
         )
@@ -189,17 +193,19 @@ cdef class TargetMixture(Mixture):
 
     cdef double step_of(self, double correction) noexcept:
         """Return what is added to an answer: the correction by the trees times their share in the answer, which is the
-        coefficient of residuals on corrections.
+        coefficient of residuals on corrections, less half a standard error: it must not follow from a few samples.
 
-        If large residuals count in full, so does the mean residual; then predictions add up to the targets.
+        If large residuals count in full, a few are all that there are, and the mean residual is added, too: then
+        predictions add up to the targets.
         """
         cdef double n = fmax(self.judged_steps, 1.0), residual = self.steps[0] / n, mean = self.steps[1] / n
-        cdef double known = fmin(self.judged_steps / FEW, 1.0)
+        cdef double known = fmin(self.judged_steps / FEW, 1.0), error = 0.0
         if not self.in_full():
             residual = mean = 0.0
-        return known * (residual + (correction - mean) * fmin(
-            fmax((self.agreement[0] - n * residual * mean) / fmax(self.agreement[1] - n * mean * mean, 1e-12), 0.0), 1.0
-        ))
+            error = SURE * self.spread
+        return known * (residual + (correction - mean) * fmin(fmax(
+            (self.agreement[0] - n * residual * mean - error) / fmax(self.agreement[1] - n * mean * mean, 1e-12), 0.0
+        ), 1.0))
 
     cdef double within_range(self, double z) noexcept:
         """Return the closest prediction that is no further outside of the range of targets than that range is wide."""
@@ -330,6 +336,7 @@ cdef class TargetMixture(Mixture):
     cdef void restart_share(self) noexcept:
         """Forget how residuals and corrections agreed: they were in another unit, or bounded in another way."""
         self.agreement[0] = self.agreement[1] = self.steps[0] = self.steps[1] = self.judged_steps = 0.0
+        self.spread, self.restarted = 0.0, True
 
     cdef bint in_full(self) noexcept:
         """Whether most targets are equal, as if nothing happened: then the others are no outliers."""
@@ -382,13 +389,17 @@ cdef class TargetMixture(Mixture):
         """Compare the trees' correction of an answer with its residual, both in running errors: a share learned while
         errors were a hundred times as large must not outlast them.
 
-        If large residuals count in full, the unit of the target keeps predictions adding up to the targets.
+        If large residuals count in full, they stay in the unit of the target, so that predictions add up.
         """
         cdef double unit = 1.0 if self.in_full() else fmax(own.issued.size, fabs(own.correction) / LARGEST_CORRECTION)
         cdef double correction = own.correction / unit
         cdef double most = LARGEST_EXACT if self.in_full() else LARGEST_STEP * fabs(correction)
         cdef double residual = fmin(fmax((y.exact - own.given) / unit, -most), most)
         self.of_latest.answered, self.of_latest.error = own.given, fabs(y.exact - own.issued.mean) / own.issued.size
+        if self.restarted:  # with this sample, whose prediction was in another unit
+            self.restarted = False
+            return
+        self.spread = sqrt((1.0 - 1.0 / SHARE_MEMORY) * self.spread**2 + y.counts * (residual * correction) ** 2)
         self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
         self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY
         self.steps[0] += y.counts * residual - self.steps[0] / SHARE_MEMORY
