@@ -623,7 +623,7 @@ WRONG = {  # part: array, and the place in it
         "points 0": [10_000], "points": [np.zeros(0, dtype=np.int32), np.zeros(3)], "coef 0 0": [math.inf],
         "means 0": [-1.0], "calibration slope": [math.nan],
     },
-    "last_label": {"last": [2, -2], "late": [2], "stays 0": [1.5], "followed 0": [-1.0], "counts 0": [math.nan]},
+    "last_label": {"last": [2, -2], "stays 0": [1.5], "followed 0": [-1.0], "counts 0": [math.nan, 1e6]},
     "memory": {
         "rows values": [np.zeros((3, 2), np.float32)], "rows values 0 0": [math.nan, -math.inf],
         "rows codes 0 0": [247], "rows edges 0 0": [math.nan], "rows n_edges 0": [-1, 247],

@@ -219,9 +219,10 @@ class OKLClassifier(OKL, PredictiveClassifier):
       of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
       a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
       nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
-      One predicts the last label, with the share of samples after this label that had it, too; if labels come
-      late, the frequencies of the labels. For more than two labels there is naive Bayes. The stacked regression is a logistic regression on the
-      predictions of all other experts. `experts` returns the mixture weights.
+      One predicts from the last label: how often a sample has the same label as the one before it, by label.
+      If labels come late, it predicts the frequencies of the labels. For more than two labels there is naive
+      Bayes. The stacked regression is a logistic regression on the predictions of all other experts. `experts`
+      returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
       0.99 discounts old samples, so that another expert may dominate after a drift.
     - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator

@@ -100,11 +100,15 @@ def _merged_detector(shards: Shards, most: int, others: list[int], relative: Any
 
 
 def _learn(model: Any, samples: list[Remembered]) -> None:
+    """Learn samples none of which follows another one, as those of a stream do."""
+    of_labels = isinstance(model, OKLClassifier)
     for each in samples:
-        if isinstance(model, OKLClassifier):
+        if of_labels:
             model._f.last_label.forget_last()
         target = () if each.y is None else (each.y,)
         model.learn_one(each.x, *target, w=each.weight)
+    if of_labels and samples:
+        model._f.last_label.forget_last()
 
 
 def _in_turn(known: Iterable[list[Remembered]]) -> list[Remembered]:

@@ -929,14 +929,14 @@ class LastLabel:
     """Whether a sample has the class of the one before it, from all labels until now, with their weights."""
 
     def __init__(self):
-        self.labels, self.late = [], False
+        self.labels = []
 
-    def ask(self, n_classes):
+    def ask(self, n_classes, late):
         counts, followed, stays = np.full(n_classes, 0.5), np.zeros(n_classes), np.zeros(n_classes)
         for age, (w, c) in enumerate(reversed(self.labels)):
             counts[c] += 0.999**age * w
         frequencies = counts / counts.sum()
-        if not self.labels or self.late:
+        if not self.labels or late:
             return frequencies
         for (_, before), (w, c) in itertools.pairwise(self.labels):
             followed[before] = min(followed[before] + w, 1000.0)
@@ -947,9 +947,8 @@ class LastLabel:
         p[last] = stay
         return p
 
-    def learn(self, c, w, late):
+    def learn(self, c, w):
         self.labels.append((min(w, 10.0), c))
-        self.late = late > 0
 
 
 class OKL:
@@ -1096,7 +1095,7 @@ class OKL:
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.exact_x = self.scaler.unclipped(x)
         self.p += self.memory.predict(self.exact_x)
-        self.p.append(self.last_label.ask(self.n_classes))
+        self.p.append(self.last_label.ask(self.n_classes, self.log_then is not None))
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -1235,10 +1234,9 @@ class OKL:
         for each in (*self.judgements, self.linear, self.diagonal, self.memory):
             each.rescale(ratio, shift)
         self.given, self.step, self.answer = ratio * self.given + shift, ratio * self.step, ratio * self.answer + shift
-        self.losses, self.agreement = (
-            ratio * self.losses,
-            np.array([ratio**2, ratio**2, ratio, ratio, 1.0, ratio**4]) * self.agreement,
-        )
+        self.losses = ratio * self.losses
+        if self.in_full:
+            self.agreement = np.array([ratio**2, ratio**2, ratio, ratio, 1.0, ratio**4]) * self.agreement
         self.changes.rescale(ratio)
         self.intervals.rescale(ratio)
 
@@ -1256,7 +1254,7 @@ class OKL:
             for linear in self.linears:
                 linear.learn(y, w)
             self.memory.learn(self.exact_x, y, min(w, 10.0))
-            self.last_label.learn(y, w, late)
+            self.last_label.learn(y, w)
             self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
@@ -1339,7 +1337,9 @@ class OKL:
         r, c = (self.exact - issued.given) / unit, issued.step / unit
         r = r if self.in_full else clip(r, -3.0 * abs(c), 3.0 * abs(c))
         if not self.restarted:
-            self.agreement = 0.999 * self.agreement + counts * np.array([r * c, c * c, r, c, 1.0, (r * c) ** 2])
+            self.agreement = 0.999 * self.agreement + np.array(
+                [counts * r * c, counts * c * c, counts * r, counts * c, counts, (counts * r * c) ** 2]
+            )
         self.restarted = False
         self.off = abs(self.exact - issued.answer) / issued.size
         self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)

@@ -5,7 +5,7 @@
     linear.pyx         three logistic regressions by gradient descent, one of them with quadratic features
     logistic.pyx       a Bayesian logistic regression, with a covariance
     class_memory.pyx   boosted trees that are rebuilt from the latest samples, and neighbours among these
-    last_label.pyx     whether labels stay
+    last_label.pyx     the last label, and how often it stays
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
 
@@ -180,6 +180,7 @@ cdef class ClassMixture(Mixture):
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, and the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
+        self.last_label.at_once = not (self.then_is_known and self.pending.late)
         Mixture.answer(self, x)
         self.average(self.today.weight, self.mixed)
         self.final = self.mixed

@@ -2,8 +2,8 @@
 
     P(c | l) = ρ_l if c = l, else (1 - ρ_l) f_c / (1 - f_l)
 
-after a sample of class l, with the share ρ_l of samples after one of class l that had it, too, and the frequencies f of
-all classes.  If labels come late, the last label known is not the last one, and f is the prediction.
+after a sample of class l.  ρ_l is the share of samples after one of class l that have class l again, and f are the
+frequencies of the classes.  If labels come late, the last one known is not the previous one, and f is the prediction.
 """
 
 from libc.math cimport fmin
@@ -12,8 +12,7 @@ from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Classes
 
-from river_okl._core.states import LARGEST_COUNT
-
+cdef double LARGEST = 1e5       # count, which is at most MEMORY times the largest weight
 cdef double MEMORY = 1000.0     # samples
 cdef double PRIOR = 1.0         # sample, with the frequency of its class
 
@@ -25,8 +24,7 @@ cdef class LastLabel(Expert):
         self.name, self.rows = "last_label", 1
         self.per_class = Classes(2)
         self.declare(<size_t> &self.last, "last", (), dtype="i4", default=-1, low=-1, high=2**20)
-        self.declare(<size_t> &self.late, "late", (), dtype="i4", low=0, high=1)
-        self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, high=LARGEST_COUNT)
+        self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, high=LARGEST)
         self.declare(<size_t> &self.followed, "followed", (self.per_class,), low=0.0, high=MEMORY)
         self.declare(<size_t> &self.stays, "stays", (self.per_class,), low=0.0, high=1.0)
 
@@ -37,7 +35,7 @@ cdef class LastLabel(Expert):
             total += self.counts[o] + 0.5
         for o in range(n):
             p[o] = (self.counts[o] + 0.5) / total
-        if self.last < 0 or self.late:
+        if self.last < 0 or not self.at_once:
             return 0
         own = p[self.last]
         own = (self.followed[self.last] * self.stays[self.last] + PRIOR * own) / (self.followed[self.last] + PRIOR)
@@ -57,7 +55,7 @@ cdef class LastLabel(Expert):
         for o in range(self.per_class.n):
             self.counts[o] *= 1.0 - 1.0 / MEMORY
         self.counts[c] += y.counts
-        self.last, self.late = <int32_t> c, y.late > 0
+        self.last = <int32_t> c
         return False
 
     def forget_last(self):

@@ -66,7 +66,7 @@ cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02  # of an absolute error that sho
 LARGEST_LOSS = 1e12
 cdef double SHARE_MEMORY = 1000.0       # samples over which the trees' share in the answer is averaged
 cdef double LARGEST_CORRECTION = 1e3    # in running errors
-cdef double SURE = 0.5                  # standard errors by which this share is smaller
+cdef double STANDARD_ERRORS = 0.5       # by which this share is smaller
 cdef double FEW = 20.0                  # samples after a restart, before which this share is not fully trusted
 cdef double COMMON_MEMORY = 1000.0, RARE = 0.05, MOST = 0.5  # of the share of a frequent target; bounds of it
 cdef double LARGEST_STEP = 3.0          # bound of a residual of the answer, in what the trees have predicted of it
@@ -104,12 +104,13 @@ cdef class TargetMixture(Mixture):
     cdef double common, common_share        # a frequent target, and its running share
     cdef readonly Intervals intervals
     cdef double *losses                     # [ANSWERS] of the answers as asked
-    # discounted sums over the residuals r of answers and their corrections c
+    # discounted sums over the residuals r of answers and their corrections c, in running errors; if large residuals
+    # count in full, in the unit of the target
     cdef double *agreement                  # [2] Σ r c and Σ c²
     cdef double spread                      # √ Σ (r c)²
     cdef double *steps                      # [2] Σ r and Σ c
     cdef double judged_steps                # Σ 1
-    cdef bint restarted                     # whether these have begun anew with the sample that is learned
+    cdef bint restarted                     # whether they restarted at the sample that is learned
 
     def __init__(
         self, tuple terms, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True,
@@ -142,12 +143,10 @@ cdef class TargetMixture(Mixture):
         self.declare(
             <size_t> &self.losses, "late_losses", (ANSWERS,), low=0.0, high=LARGEST_LOSS, power=1
         )
-        square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2, "power": 2}
+        square = {"low": -LARGEST_LOSS**2, "high": LARGEST_LOSS**2}
         self.declare(<size_t> &self.agreement, "agreement", (2,), **square)
-        self.declare(<size_t> &self.spread, "spread", (), low=0.0, high=LARGEST_LOSS**2, power=2)
-        self.declare(
-            <size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS, power=1
-        )
+        self.declare(<size_t> &self.spread, "spread", (), low=0.0, high=LARGEST_LOSS**2)
+        self.declare(<size_t> &self.steps, "steps", (2,), low=-LARGEST_LOSS, high=LARGEST_LOSS)
         self.declare(<size_t> &self.judged_steps, "judged_steps", (), low=0.0)
         number = {"low": -LARGEST, "high": LARGEST}
         self.declare(<size_t> &self.centre, "centre", (), **number)
@@ -193,16 +192,16 @@ cdef class TargetMixture(Mixture):
 
     cdef double step_of(self, double correction) noexcept:
         """Return what is added to an answer: the correction by the trees times their share in the answer, which is the
-        coefficient of residuals on corrections, less half a standard error: it must not follow from a few samples.
+        coefficient of residuals on corrections, less half a standard error, so that a few samples cannot set it.
 
-        If large residuals count in full, a few are all that there are, and the mean residual is added, too: then
-        predictions add up to the targets.
+        If most targets are equal, only a few residuals are large: nothing is subtracted, and the mean residual is
+        added, so that predictions add up to the targets.
         """
         cdef double n = fmax(self.judged_steps, 1.0), residual = self.steps[0] / n, mean = self.steps[1] / n
         cdef double known = fmin(self.judged_steps / FEW, 1.0), error = 0.0
         if not self.in_full():
             residual = mean = 0.0
-            error = SURE * self.spread
+            error = STANDARD_ERRORS * self.spread
         return known * (residual + (correction - mean) * fmin(fmax(
             (self.agreement[0] - n * residual * mean - error) / fmax(self.agreement[1] - n * mean * mean, 1e-12), 0.0
         ), 1.0))
@@ -338,6 +337,15 @@ cdef class TargetMixture(Mixture):
         self.agreement[0] = self.agreement[1] = self.steps[0] = self.steps[1] = self.judged_steps = 0.0
         self.spread, self.restarted = 0.0, True
 
+    cdef void rescale_share(self, double ratio) noexcept:
+        """Convert these sums to a new unit of the target."""
+        cdef double largest = LARGEST_LOSS**2, square = ratio * ratio
+        cdef Py_ssize_t i
+        for i in range(2):
+            self.agreement[i] = fmin(fmax(square * self.agreement[i], -largest), largest)
+            self.steps[i] = fmin(fmax(ratio * self.steps[i], -LARGEST_LOSS), LARGEST_LOSS)
+        self.spread = fmin(square * self.spread, largest)
+
     cdef bint in_full(self) noexcept:
         """Whether most targets are equal, as if nothing happened: then the others are no outliers."""
         return self.common_share > MOST
@@ -361,6 +369,8 @@ cdef class TargetMixture(Mixture):
             (<Expert> expert).rescale(ratio, shift)
         self.rescale_predictions(self.p, ratio, shift)
         self.change_unit(ratio)
+        if self.in_full():
+            self.rescale_share(ratio)
 
     cdef int update(self) except -1:
         if self.seen >= SETTLED:
@@ -399,7 +409,7 @@ cdef class TargetMixture(Mixture):
         if self.restarted:  # with this sample, whose prediction was in another unit
             self.restarted = False
             return
-        self.spread = sqrt((1.0 - 1.0 / SHARE_MEMORY) * self.spread**2 + y.counts * (residual * correction) ** 2)
+        self.spread = sqrt((1.0 - 1.0 / SHARE_MEMORY) * self.spread**2 + (y.counts * residual * correction) ** 2)
         self.agreement[0] += y.counts * residual * correction - self.agreement[0] / SHARE_MEMORY
         self.agreement[1] += y.counts * correction * correction - self.agreement[1] / SHARE_MEMORY
         self.steps[0] += y.counts * residual - self.steps[0] / SHARE_MEMORY
