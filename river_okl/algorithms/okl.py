@@ -199,7 +199,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
         precision, unscaled features in double precision.
     pending
         Maximum number of predicted samples that wait for their labels. If labels arrive late, the experts are scored on
-        the predictions that they made at the time, so these predictions must be stored. With more than 56 labels the
+        the predictions that they made at the time, so these predictions must be stored. With more than 51 labels the
         maximum is lower in proportion. If every label arrives before the next prediction, nothing is stored.
     memory
         Maximum number of latest samples that are stored for the trees and the nearest neighbours. Together
@@ -219,8 +219,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
       of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
       a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
       nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
-      One predicts from the last label: how often a sample has the same label as the one before it, by label.
-      If labels come late, it predicts the frequencies of the labels. For more than two labels there is naive
+      One predicts from the last label, whatever its series: how often a sample has the same label as the one
+      before it, by label. If labels come late, it predicts their frequencies. For more than two labels there is naive
       Bayes. The stacked regression is a logistic regression on the predictions of all other experts. `experts`
       returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
