@@ -15,6 +15,7 @@ from river import datasets, linear_model, preprocessing, proba
 from river.datasets import synth
 
 import river_okl
+from benchmarks import ablation
 from benchmarks.streams import entities
 from river_okl._core.mixture import batch
 from tests import streams
@@ -108,17 +109,20 @@ def test_labels_that_stay_or_take_turns_are_predicted_from_the_last_one(classes,
     assert progressive(river_okl.OKLClassifier(), samples, 0) > known - 0.02
 
 
-def test_the_last_label_is_not_used_if_labels_come_late():
+@pytest.mark.parametrize("delay", [0, 5, 50])
+def test_the_last_label_known_is_worth_something_if_labels_come_late(delay):
+    """Little if it is old."""
     samples, _ = of_the_last(2, False)
-    model, waiting = river_okl.OKLClassifier(), collections.deque()
-    for x, y in samples:
-        model.predict_one(x)
-        waiting.append((x, y))
-        if len(waiting) > 20:
-            model.learn_one(*waiting.popleft())
-    last = dict(model._f.expert_weights)["last label"]
-    p = [model.predict_proba_one(x)[1] for x, _ in samples[:50]]
-    assert last < 0.5 and 0.2 < np.mean(p) < 0.8
+    losses = []
+    for model in (river_okl.OKLClassifier(), ablation.without(2, ["last_label"])):
+        waiting, loss = collections.deque(), 0.0
+        for x, y in samples:
+            loss -= math.log(model.predict_proba_one(x).get(y, 0.5))
+            waiting.append((x, y))
+            if len(waiting) > delay:
+                model.learn_one(*waiting.popleft())
+        losses.append(loss)
+    assert losses[0] < (1.03 if delay > 5 else 0.95) * losses[1]
 
 
 def clusters(n, classes, d, spread):

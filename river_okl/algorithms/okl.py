@@ -220,9 +220,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
       a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
       nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
       One predicts from the last label, whatever its series: how often a sample has the same label as the one
-      before it, by label. If labels come late, it predicts their frequencies. For more than two labels there is naive
-      Bayes. The stacked regression is a logistic regression on the predictions of all other experts. `experts`
-      returns the mixture weights.
+      before it, by label. For more than two labels there is naive Bayes. The stacked regression is a logistic
+      regression on the predictions of all other experts. `experts` returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
       0.99 discounts old samples, so that another expert may dominate after a drift.
     - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator

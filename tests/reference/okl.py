@@ -931,12 +931,12 @@ class LastLabel:
     def __init__(self):
         self.labels = []
 
-    def ask(self, n_classes, late):
+    def ask(self, n_classes):
         counts, followed, stays = np.full(n_classes, 0.5), np.zeros(n_classes), np.zeros(n_classes)
         for age, (w, c) in enumerate(reversed(self.labels)):
             counts[c] += 0.999**age * w
         frequencies = counts / counts.sum()
-        if not self.labels or late:
+        if not self.labels:
             return frequencies
         for (_, before), (w, c) in itertools.pairwise(self.labels):
             followed[before] = min(followed[before] + w, 1000.0)
@@ -1095,7 +1095,7 @@ class OKL:
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.exact_x = self.scaler.unclipped(x)
         self.p += self.memory.predict(self.exact_x)
-        self.p.append(self.last_label.ask(self.n_classes, self.log_then is not None))
+        self.p.append(self.last_label.ask(self.n_classes))
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])

@@ -180,7 +180,6 @@ cdef class ClassMixture(Mixture):
     cdef int answer(self, const Sample *x) except -1:
         """Write all predictions, and the final probabilities."""
         cdef Py_ssize_t o, n = self.n_classes
-        self.last_label.at_once = not (self.then_is_known and self.pending.late)
         Mixture.answer(self, x)
         self.average(self.today.weight, self.mixed)
         self.final = self.mixed

@@ -5,7 +5,6 @@ from river_okl._core.mixture.expert cimport Expert
 
 cdef class LastLabel(Expert):
     cdef int32_t last                   # the class learned last; -1: none
-    cdef bint at_once                   # whether labels come at once; the mixture sets it
     cdef double *counts                 # [class] samples; the latest of them weigh most
     # of the samples after one of each class, [class]:
     cdef double *followed               # their number, at most MEMORY

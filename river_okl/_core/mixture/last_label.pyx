@@ -3,7 +3,8 @@
     P(c | l) = ρ_l if c = l, else (1 - ρ_l) f_c / (1 - f_l)
 
 after a sample of class l.  ρ_l is the share of samples after one of class l that have class l again, and f are the
-frequencies of the classes.  If labels come late, the last one known is not the previous one, and f is the prediction.
+frequencies of the classes.  If labels come late, l is that of the last one known: the weights of the mixture show what
+this is worth.
 """
 
 from libc.math cimport fmin
@@ -35,7 +36,7 @@ cdef class LastLabel(Expert):
             total += self.counts[o] + 0.5
         for o in range(n):
             p[o] = (self.counts[o] + 0.5) / total
-        if self.last < 0 or not self.at_once:
+        if self.last < 0:
             return 0
         own = p[self.last]
         own = (self.followed[self.last] * self.stays[self.last] + PRIOR * own) / (self.followed[self.last] + PRIOR)
