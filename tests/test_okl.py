@@ -90,7 +90,7 @@ def test_the_latest_samples_follow_an_inverted_checkerboard():
 
 
 def of_the_last(classes, turn, n=2000):
-    """Noise, with labels that stay or, if ``turn``, change every time; and the accuracy of knowing that."""
+    """Noise, with labels that stay or, if ``turn``, change every time; and the accuracy of a model that knows that."""
     rng, y, known = random.Random(1), 0, 0
     samples = []
     for _ in range(n):

@@ -87,21 +87,21 @@ def follow_the_weights(model, twin):
 def follow(rows, of_twin):
     """Compare numbers in single precision, then give the model's to the reference.
 
-    Numbers that agree to 1e-9 may be rounded to neighbours in single precision, and a tree that has two splits of the
-    same gain otherwise takes one or the other.
+    Numbers that agree to 1e-9 may be rounded to neighbours in single precision.  That can decide between two splits of
+    equal gain.
     """
     np.testing.assert_allclose(of_twin, rows, rtol=2e-7, atol=1e-6)
     of_twin[:] = rows
 
 
 def follow_the_error(model, twin, slot):
-    """Of a row, of which trees may be built at once."""
+    """Follow the error of a new row, before trees are built from it."""
     errors = model._f.memory.state()["trees_of_errors"]["errors"]
     follow(errors[slot : slot + 1], twin.memory.sets[2].errors[slot : slot + 1])
 
 
 def follow_the_rows(model, twin):
-    """Answers and targets of all rows, at the end of a sample, as its unit may have changed."""
+    """Follow the answers and targets of all rows, once the sample is learned: its unit may have changed."""
     rows, latest = model._f.memory.state()["rows"], twin.memory.latest
     follow(rows["values"][0], latest.values[:, 0])
     follow(rows["targets"], latest.y)

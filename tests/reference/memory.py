@@ -609,7 +609,7 @@ class Memory:
             self.near[self.first : len(self.latest.names)] = np.maximum(relevance, 0.02) ** 0.75
 
     def entered(self, slot):
-        """For tests."""
+        """A row has been written; a comparison may replace this."""
 
     def keep(self, n):
         """Keep the latest n rows."""
