@@ -38,7 +38,8 @@ COLORS = {
     "ARF(10)": plot.COLORS[0],
 }
 THROUGHOUT = [*COLORS, "NaiveBayes", "KNN(exact)", "LogisticRegression(Adam)"]
-BRIEF = ["AMF", "BOLE(10)", "SRP(10)", "Mixture(River)"]
+THROUGHOUT += ["NoChange", "PA", "Bagging(LR)", "HoeffdingAdaptiveTree"]
+BRIEF = ["AMF", "BOLE(10)", "SRP(10)", "KNN", "KNN(unscaled)", "Mixture(River)"]
 FIRST = 20_000  # samples for these
 MODELS = [*THROUGHOUT, *BRIEF]
 CANDIDATES = untuned.CLASSIFIERS | untuned.MORE_CLASSIFIERS
