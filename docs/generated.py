@@ -27,9 +27,10 @@ MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "
 KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
-Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
-of pandas, polars or another library that narwhals knows. A prediction changes nothing that a model has learned.
-`OKLClassifier` and `OKLRegressor` also store their predictions until the labels arrive, and take a `key` for them
+Each heading names the classes that have the attributes and methods below it. x is a feature dict, y a label or target,
+w a sample weight, X a frame of pandas, polars or another library that narwhals knows. A prediction changes nothing that
+a model has learned. `OKLClassifier` and `OKLRegressor` also store their predictions until the labels arrive. Their
+`learn_one`, `predict_one`, `predict_proba_one` and `predict_interval_one` accept `key=`
 ([late labels](late-labels.md#keys)). Any number of threads may call these methods. `save`, `load` and `merge` are
 functions. River's pipelines have no intervals: `predict_interval_one(model, x, coverage)` is a function, too, for a
 regressor behind transformers or a `TargetStandardScaler`."""
@@ -67,7 +68,7 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
     "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
     "transformer": (
-        "Transformers",
+        "RandomFourierFeatures and NystroemFeatures",
         (KernelFeatures,),
         "transform_one transform_many learn_one learn_many learn_stream",
     ),

@@ -54,7 +54,7 @@ class KernelFeatures(UnsupervisedModel, KernelEstimator, base.MiniBatchTransform
 
     @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
-        """Update the kernel's bandwidth with one sample; the weight is ignored."""
+        """Update the kernel's bandwidth with one sample; `NystroemFeatures` may select it, unless its weight is 0."""
         check_weight(w)
         self._f.observe(x)
 

@@ -218,9 +218,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool
       of points. Three logistic regressions learn by gradient descent, one of them on quadratic features, and
       a fourth one is Bayesian. Boosted trees are built from the latest samples. Two experts predict from
-      nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples.
-      One predicts from the last label, whatever its series: how often a sample has the same label as the one
-      before it, by label. For more than two labels there is naive Bayes. The stacked regression is a logistic
+      nearest neighbours: the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples (of
+      fewer with more than 32 features). One predicts from the last label, and how often that label was
+      followed by itself. For more than two labels there is naive Bayes. The stacked regression is a logistic
       regression on the predictions of all other experts. `experts` returns the mixture weights.
     - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of
       0.99 discounts old samples, so that another expert may dominate after a drift.
@@ -254,8 +254,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
       does the work of building a tree on 60 rows (up to 180 at first), in pieces, so that no step is long. A
       tree splits on three quarters of the columns, at most 16, most of them drawn by the gains of all trees.
       For the trees None and NaN have a bin of their own, but the first gap of a feature counts as its mean.
-      If the loss of the trees rises suddenly, only the latest 200 rows are kept, and the trees begin anew. If
-      it stays high, only the latest 60 are kept.
+      If the loss of the trees rises suddenly, only the latest 200 rows are kept, and the trees restart. If it stays
+      high, only the latest 60 are kept.
     - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and
       equal weights to 1. A sample counts at most ten times, except in the Gaussian processes and the
       passive-aggressive learner. If ten light weights in a row follow at most twenty heavy first ones (at
@@ -378,9 +378,9 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - **Experts.** Six Gaussian processes share one dictionary. There is a Bayesian linear regression on the
       first 127 features, and one with independent variances on all of them. Boosted trees, which are built
       from the latest samples, learn the residuals of the first. Two experts predict from nearest neighbours:
-      the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples. The stack is another
-      Bayesian linear regression, on the predictions of all of these. For time series there is the last
-      target. `experts` returns the mixture weights.
+      the 4 nearest of the latest 512 samples, and the 6 nearest of all stored samples (of fewer with more
+      than 32 features). The stack is another Bayesian linear regression, on the predictions of all of these.
+      For time series there is the last target. `experts` returns the mixture weights.
     - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow
       dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so
       that another process may dominate after a drift. The mean of the processes, the linear regression and
