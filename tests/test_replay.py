@@ -224,6 +224,17 @@ def test_the_largest_values_can_be_learned_again(cls):
     river_okl.merge(models)._f._check()
 
 
+def test_replayed_samples_do_not_follow_each_other():
+    """How often a label stays is learned from samples that follow each other in a stream."""
+    samples = streams.dense(streams.CLASSIFICATION, 600)
+    models = [learn(river_okl.OKLClassifier(), part) for part in (samples[:300], samples[300:])]
+    first, merged = models[0]._f.last_label.state(), river_okl.merge(models)._f.last_label.state()
+    assert merged["last"] == -1
+    assert merged["counts"].sum() > 1.5 * first["counts"].sum()
+    for name in ("followed", "stays"):
+        assert merged[name].tolist() == first[name].tolist()
+
+
 def test_float_labels_are_no_targets():
     parts = [[(x, 1000.0 if y == k else 1.0) for x, y in streams.dense(streams.CLASSIFICATION, 600)] for k in range(2)]
     models = [learn(river_okl.OKLClassifier(), part) for part in parts]
