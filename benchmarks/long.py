@@ -2,8 +2,9 @@
 
 Streams on which a bounded model could stop learning, in the protocol of `benchmarks.untuned`: defaults,
 test-then-train, River's models behind a StandardScaler except on a9a, which is sparse.  elec2 and a9a (both files) are
-shorter, and complete.  Each of several concepts takes a quarter of the stream.  Models that would take hours (`BRIEF`)
-get the first 20,000 samples, on which section 4 compares all.  Writes `results/long.md` and docs/long.png.
+shorter, and complete.  Each of several concepts takes a quarter of the stream.  Slow models, and two more kinds of
+nearest neighbours (`BRIEF`), get the first 20,000 samples, on which section 4 compares all.  Writes `results/long.md`
+and docs/long.png.
 
 Results are stored in `results/long.jsonl`.  `OKL` is measured again if its code has changed; River's models, which take
 hours and do not change, only if ``--models`` names them.  Runs longer than ``--limit`` seconds of CPU time are
